@@ -1,0 +1,1 @@
+# analyzer: programs and files of this folder are added here

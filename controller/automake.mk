@@ -1,0 +1,1 @@
+# controller: programs and files of this folder are added here

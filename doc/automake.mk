@@ -1,0 +1,1 @@
+# doc: programs and files of this folder are added here

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Start and end of a daemon; see daemon.h. */
+#include <config.h>
+
+#include "base/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static int
+set_detach(void *ctx, const char *value, struct ef_error *err)
+{
+    ((struct ef_daemon *) ctx)->detach = true;
+    return 0;
+}
+
+static int
+set_pidfile(void *ctx, const char *value, struct ef_error *err)
+{
+    ((struct ef_daemon *) ctx)->pidfile = value;
+    return 0;
+}
+
+static int
+set_log_file(void *ctx, const char *value, struct ef_error *err)
+{
+    ((struct ef_daemon *) ctx)->log_file = value;
+    return 0;
+}
+
+static int
+set_control(void *ctx, const char *value, struct ef_error *err)
+{
+    ((struct ef_daemon *) ctx)->control = value;
+    return 0;
+}
+
+static int
+set_log_level(void *ctx, const char *value, struct ef_error *err)
+{
+    enum ef_log_level level;
+    if (ef_log_level_by_name(value, &level)) {
+        return ef_error_set(err, -EINVAL, "--log-level: '%.40s' is not error, warn, info or debug", value);
+    }
+    ef_log_set_level(level);
+    return 0;
+}
+
+const struct ef_option ef_daemon_option_table[] = {
+    {"detach", 0, NULL, "go to the background once ready", set_detach},
+    {"pidfile", 0, "FILE", "write the process id to FILE; refuse to start if its owner runs", set_pidfile},
+    {"log-file", 0, "FILE", "append the log to FILE instead of stderr", set_log_file},
+    {"log-level", 0, "LEVEL", "error, warn, info (default) or debug", set_log_level},
+    {"control", 0, "SOCKET", "answer `efctl daemon SOCKET COMMAND` on this Unix socket", set_control},
+    {0},
+};
+
+/* The parent's wait: one byte means ready, end of file means the child died
+ * and has already said why. */
+static void
+wait_for_child(int fd)
+{
+    char byte;
+    ssize_t n;
+    do {
+        n = read(fd, &byte, 1);
+    } while (n < 0 && errno == EINTR);
+    _exit(n == 1 ? 0 : 1);
+}
+
+static int
+detach(struct ef_daemon *daemon, struct ef_error *err)
+{
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC)) {
+        return ef_error_set(err, -errno, "pipe: %s", strerror(errno));
+    }
+    pid_t pid = fork();
+    if (pid < 0) {
+        int code = errno;
+        close(fds[0]);
+        close(fds[1]);
+        return ef_error_set(err, -code, "fork: %s", strerror(code));
+    }
+    if (pid) {
+        close(fds[1]);
+        wait_for_child(fds[0]);
+    }
+    close(fds[0]);
+    setsid();
+    daemon->ready_fd = fds[1];
+    return 0;
+}
+
+static int
+lock_pidfile(struct ef_daemon *daemon, struct ef_error *err)
+{
+    int fd = open(daemon->pidfile, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        return ef_error_set(err, -errno, "cannot write pidfile %s: %s", daemon->pidfile, strerror(errno));
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB)) {
+        close(fd);
+        return ef_error_set(err, -EBUSY, "%s already runs (pidfile %s is locked)", daemon->program, daemon->pidfile);
+    }
+    daemon->pidfile_fd = fd;
+    return 0;
+}
+
+int
+ef_daemon_begin(struct ef_daemon *daemon, struct ef_error *err)
+{
+    daemon->ready_fd = daemon->pidfile_fd = -1;
+    int rc = ef_log_open(daemon->program, daemon->log_file, err);
+    if (!rc && daemon->detach) {
+        rc = detach(daemon, err);
+    }
+    if (!rc && daemon->pidfile) {
+        rc = lock_pidfile(daemon, err);
+    }
+    return rc;
+}
+
+static void
+leave_terminal(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        close(null);
+    }
+}
+
+int
+ef_daemon_ready(struct ef_daemon *daemon, struct ef_error *err)
+{
+    if (daemon->pidfile_fd >= 0) {
+        char text[24];
+        int n = snprintf(text, sizeof text, "%ld\n", (long) getpid());
+        if (ftruncate(daemon->pidfile_fd, 0) || pwrite(daemon->pidfile_fd, text, (size_t) n, 0) != n) {
+            return ef_error_set(err, -errno, "cannot write pidfile %s: %s", daemon->pidfile, strerror(errno));
+        }
+    }
+    if (daemon->ready_fd >= 0) {
+        leave_terminal();
+        ssize_t n = write(daemon->ready_fd, "1", 1);
+        close(daemon->ready_fd);
+        daemon->ready_fd = -1;
+        if (n != 1) {
+            return ef_error_set(err, -EPIPE, "the starting process went away");
+        }
+    }
+    return 0;
+}
+
+void
+ef_daemon_end(struct ef_daemon *daemon)
+{
+    if (daemon->pidfile_fd >= 0) {
+        unlink(daemon->pidfile);
+        close(daemon->pidfile_fd);
+        daemon->pidfile_fd = -1;
+    }
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one filter language: Wireshark display-filter syntax and field names for
+ * the original packet, plus `switch`, `outer.*` and, for conditions, `trace.*`.
+ *
+ *     struct ef_filter *f;
+ *     if (ef_filter_compile("ip.dst == 192.16.0.0/16 && tcp.flags.syn == 1", EF_FILTER_PACKET, &f, &err)) ...
+ *     struct ef_filter_input in = {.packet = &p, .switches = &address, .n_switches = 1};
+ *     if (ef_filter_match(f, &in)) ...
+ *
+ * A compiled filter is immutable: any number of threads may evaluate it. */
+#ifndef EF_FILTER_FILTER_H
+#define EF_FILTER_FILTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/util.h"
+
+struct ef_packet;
+struct evbuffer;
+
+/* Which fields a text may use. */
+enum ef_filter_kind {
+    EF_FILTER_PACKET = 1,    /* Fields of the original packet, `switch`, `outer.*`. */
+    EF_FILTER_CONDITION = 2, /* `trace.*` and `switch`. */
+    EF_FILTER_ANY = 3,
+};
+
+/* What `trace.*` reads. */
+struct ef_filter_trace {
+    uint32_t n_hops;       /* trace.hops */
+    uint32_t n_copies;     /* trace.copies */
+    bool loop;             /* trace.loop */
+    bool debug;            /* trace.debug: a hop carried the debug bit */
+    uint64_t latency_ns;   /* trace.latency_us: first to last hop */
+};
+
+struct ef_filter_input {
+    const struct ef_packet *packet;         /* The original. */
+    const uint8_t (*switches)[16];          /* All switches that sent copies of it. */
+    uint32_t n_switches;
+    const uint8_t (*outer_destinations)[16]; /* outer.dst, as many as n_switches; NULL: absent. */
+    const struct ef_filter_trace *trace;    /* NULL: every trace.* is absent. */
+};
+
+struct ef_filter;
+
+/* Compiles `text`; an empty text matches everything. Returns 0, or -EINVAL
+ * with `err` (byte offset, what was expected, nearest field name), or -ENOMEM.
+ * The caller frees it with ef_filter_destroy(). */
+int ef_filter_compile(const char *text, enum ef_filter_kind kind, struct ef_filter **filter, struct ef_error *err);
+void ef_filter_destroy(struct ef_filter *filter); /* NULL is fine. */
+
+bool ef_filter_match(const struct ef_filter *filter, const struct ef_filter_input *in);
+
+/* For people: `text`, and under it a caret at err->offset, then the message.
+ * Returns `buf`. */
+char *ef_filter_error_format(const char *text, const struct ef_error *err, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where frames come from, named by a text: "afpacket:IFACE[@NETNS]" (TPACKET_V3,
+ * in another network namespace if named), "pcap:FILE" (pcap or pcapng, read once
+ * at full speed). A burst borrows the frames until the next call.
+ *
+ *     struct ef_frame frames[EF_BURST];
+ *     int n = ef_source_receive(source, frames, EF_BURST, timeout_ms);
+ *
+ * One thread per source. Back ends implement struct ef_source_class; nothing
+ * else knows them. */
+#ifndef EF_IO_SOURCE_H
+#define EF_IO_SOURCE_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/time.h"
+
+enum { EF_BURST = 64 };
+
+struct ef_frame {
+    const uint8_t *data;
+    uint32_t len;           /* Captured bytes. */
+    uint32_t wire_len;
+    struct ef_time arrival; /* Real time. */
+};
+
+struct ef_source_stats {
+    uint64_t frames, bytes;
+    uint64_t overflows; /* Frames lost before we could take them (the kernel's ring was full). */
+};
+
+struct ef_source;
+
+/* Opens the source that `spec` names. `ring_bytes` bounds its memory (0: the
+ * default of 32 MiB). Returns 0 or a negative errno with `err`. */
+int ef_source_open(const char *spec, uint64_t ring_bytes, struct ef_source **source, struct ef_error *err);
+
+/* NULL is fine. */
+void ef_source_close(struct ef_source *source);
+
+/* Takes up to `max` frames; waits up to `timeout_ms` if there is none. Returns
+ * their number, 0 on timeout, -ENODATA at the end of a file, or another
+ * negative errno (the source is then unusable). */
+int ef_source_receive(struct ef_source *source, struct ef_frame *frames, int max, int timeout_ms);
+
+/* May be called by any thread. */
+void ef_source_stats(const struct ef_source *source, struct ef_source_stats *stats);
+
+#endif

@@ -1,0 +1,1 @@
+# ovs-patches: programs and files of this folder are added here

@@ -1,0 +1,1 @@
+# reshuffler: programs and files of this folder are added here

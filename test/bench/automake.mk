@@ -1,0 +1,1 @@
+# test/bench: see test/unit/base/automake.mk for the pattern

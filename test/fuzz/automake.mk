@@ -1,0 +1,1 @@
+# test/fuzz: see test/unit/base/automake.mk for the pattern

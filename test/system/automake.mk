@@ -1,0 +1,1 @@
+# test/system: see test/unit/base/automake.mk for the pattern

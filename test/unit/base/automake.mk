@@ -1,0 +1,7 @@
+if HAVE_CMOCKA
+check_PROGRAMS += test/unit/base/test_base
+TESTS += test/unit/base/test_base
+test_unit_base_test_base_SOURCES = test/unit/base/test_base.c
+test_unit_base_test_base_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_base_test_base_LDADD = $(EF_TEST_LDADD)
+endif

@@ -1,0 +1,1 @@
+# test/unit/filter: see test/unit/base/automake.mk for the pattern

@@ -1,0 +1,1 @@
+# test/unit/net: see test/unit/base/automake.mk for the pattern

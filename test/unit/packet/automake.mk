@@ -1,0 +1,1 @@
+# test/unit/packet: see test/unit/base/automake.mk for the pattern

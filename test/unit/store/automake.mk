@@ -1,0 +1,1 @@
+# test/unit/store: see test/unit/base/automake.mk for the pattern

@@ -1,0 +1,2 @@
+include utilities/efctl/automake.mk
+include utilities/fabric/automake.mk
