@@ -17,16 +17,46 @@
 #error "only little-endian machines are supported"
 #endif
 
-typedef struct { uint16_t raw; } ef_be16;
-typedef struct { uint32_t raw; } ef_be32;
-typedef struct { uint64_t raw; } ef_be64;
+typedef struct {
+    uint16_t raw;
+} ef_be16;
+typedef struct {
+    uint32_t raw;
+} ef_be32;
+typedef struct {
+    uint64_t raw;
+} ef_be64;
 
-static inline uint16_t ef_be16_get(ef_be16 v) { return __builtin_bswap16(v.raw); }
-static inline uint32_t ef_be32_get(ef_be32 v) { return __builtin_bswap32(v.raw); }
-static inline uint64_t ef_be64_get(ef_be64 v) { return __builtin_bswap64(v.raw); }
-static inline ef_be16 ef_be16_of(uint16_t v) { return (ef_be16){__builtin_bswap16(v)}; }
-static inline ef_be32 ef_be32_of(uint32_t v) { return (ef_be32){__builtin_bswap32(v)}; }
-static inline ef_be64 ef_be64_of(uint64_t v) { return (ef_be64){__builtin_bswap64(v)}; }
+static inline uint16_t
+ef_be16_get(ef_be16 v)
+{
+    return __builtin_bswap16(v.raw);
+}
+static inline uint32_t
+ef_be32_get(ef_be32 v)
+{
+    return __builtin_bswap32(v.raw);
+}
+static inline uint64_t
+ef_be64_get(ef_be64 v)
+{
+    return __builtin_bswap64(v.raw);
+}
+static inline ef_be16
+ef_be16_of(uint16_t v)
+{
+    return (ef_be16){__builtin_bswap16(v)};
+}
+static inline ef_be32
+ef_be32_of(uint32_t v)
+{
+    return (ef_be32){__builtin_bswap32(v)};
+}
+static inline ef_be64
+ef_be64_of(uint64_t v)
+{
+    return (ef_be64){__builtin_bswap64(v)};
+}
 
 static inline uint16_t
 ef_load_be16(const void *p)

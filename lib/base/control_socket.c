@@ -196,8 +196,8 @@ ef_control_create(struct event_base *base, const char *path, struct ef_control *
     control->base = base;
     control->address = address;
     mode_t mask = umask(0177);
-    control->listener = evconnlistener_new_bind(base, on_accept, control, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 16,
-                                                (struct sockaddr *) &address, sizeof address);
+    control->listener = evconnlistener_new_bind(base, on_accept, control, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,
+                                                16, (struct sockaddr *) &address, sizeof address);
     int code = errno;
     umask(mask);
     if (!control->listener) {

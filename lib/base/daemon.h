@@ -31,7 +31,10 @@ struct ef_daemon {
 };
 
 extern const struct ef_option ef_daemon_option_table[];
-#define EF_DAEMON_GROUP(daemon) {"Daemon options", ef_daemon_option_table, (daemon)}
+#define EF_DAEMON_GROUP(daemon)                            \
+    {                                                      \
+        "Daemon options", ef_daemon_option_table, (daemon) \
+    }
 
 /* Opens the log, locks the pidfile and, if asked, forks: the parent waits
  * until the child is ready or dead, and exits 0 or 1. Returns 0 or a negative

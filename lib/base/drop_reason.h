@@ -27,7 +27,7 @@ enum ef_drop_reason {
 #define X(ID, NAME, TEXT) EF_DROP_##ID,
     EF_DROP_REASONS(X)
 #undef X
-    EF_N_DROP_REASONS
+        EF_N_DROP_REASONS
 };
 
 /* The counter's name ("worker_busy") and the sentence for people. */

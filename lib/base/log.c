@@ -14,7 +14,7 @@
 #include "base/time.h"
 
 static struct {
-    _Atomic int fd;         /* Where lines go, -1: nowhere. */
+    _Atomic int fd; /* Where lines go, -1: nowhere. */
     _Atomic int level;
 } logger = {-1, EF_LOG_INFO};
 

@@ -46,18 +46,18 @@ struct ef_log_limit {
 /* True if the place may log now; `*suppressed` is how many were left out. */
 bool ef_log_limit_ok(struct ef_log_limit *limit, uint64_t *suppressed);
 
-#define EF_LOG_LIMITED(level, module, fmt, ...)                                                     \
-    do {                                                                                            \
-        static struct ef_log_limit limit_;                                                          \
-        uint64_t left_out_;                                                                         \
-        if (ef_log_limit_ok(&limit_, &left_out_)) {                                                 \
-            if (left_out_) {                                                                        \
-                ef_log_write(level, module, fmt " (%llu more like it)", ##__VA_ARGS__,              \
-                             (unsigned long long) left_out_);                                       \
-            } else {                                                                                \
-                ef_log_write(level, module, fmt, ##__VA_ARGS__);                                    \
-            }                                                                                       \
-        }                                                                                           \
+#define EF_LOG_LIMITED(level, module, fmt, ...)                                        \
+    do {                                                                               \
+        static struct ef_log_limit limit_;                                             \
+        uint64_t left_out_;                                                            \
+        if (ef_log_limit_ok(&limit_, &left_out_)) {                                    \
+            if (left_out_) {                                                           \
+                ef_log_write(level, module, fmt " (%llu more like it)", ##__VA_ARGS__, \
+                             (unsigned long long) left_out_);                          \
+            } else {                                                                   \
+                ef_log_write(level, module, fmt, ##__VA_ARGS__);                       \
+            }                                                                          \
+        }                                                                              \
     } while (0)
 
 #endif

@@ -102,7 +102,7 @@ ef_options_parse(const struct ef_option_group *groups, int argc, char *const arg
         bool is_long = word[1] == '-';
         const char *equals = is_long ? strchr(word, '=') : NULL;
         size_t len = is_long ? (equals ? (size_t) (equals - word) : strlen(word)) - 2 : 0;
-        struct match m = is_long ? find(groups, word + 2, len, 0)
+        struct match m = is_long    ? find(groups, word + 2, len, 0)
                          : !word[2] ? find(groups, NULL, 0, word[1])
                                     : (struct match){NULL, NULL};
         if (!m.option) {
@@ -129,7 +129,8 @@ print_option(const struct ef_option *o, FILE *out)
 {
     char left[64];
     if (o->letter) {
-        snprintf(left, sizeof left, "-%c, --%s%s%s", o->letter, o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+        snprintf(left, sizeof left, "-%c, --%s%s%s", o->letter, o->name, o->argument ? " " : "",
+                 o->argument ? o->argument : "");
     } else {
         snprintf(left, sizeof left, "    --%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
     }

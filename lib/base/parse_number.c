@@ -75,7 +75,8 @@ ef_parse_size(const char *text, const char *what, uint64_t min, uint64_t max, ui
     }
     int shift = unit_shift(end);
     if (shift < 0) {
-        return ef_error_set(err, -EINVAL, "%s: '%.40s' is not a size; write bytes, or a number with K, M or G", what, text);
+        return ef_error_set(err, -EINVAL, "%s: '%.40s' is not a size; write bytes, or a number with K, M or G", what,
+                            text);
     }
     if (value > UINT64_MAX >> shift || value << shift < min || value << shift > max) {
         return out_of_range(text, what, min, max, err);

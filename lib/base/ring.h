@@ -29,7 +29,7 @@
 
 struct ef_ring {
     uint8_t *slots;
-    uint32_t mask;                        /* Number of slots - 1. */
+    uint32_t mask; /* Number of slots - 1. */
     uint32_t slot_bytes;
     EF_CACHE_ALIGNED _Atomic uint32_t tail; /* Published by the producer. */
     uint32_t tail_private, head_cached;
@@ -79,7 +79,11 @@ ef_ring_reserve(struct ef_ring *r)
     return ef_ring_slot(r, r->tail_private);
 }
 
-static inline void ef_ring_commit(struct ef_ring *r) { r->tail_private++; }
+static inline void
+ef_ring_commit(struct ef_ring *r)
+{
+    r->tail_private++;
+}
 
 static inline void
 ef_ring_flush(struct ef_ring *r)
@@ -100,7 +104,11 @@ ef_ring_peek(struct ef_ring *r)
     return ef_ring_slot(r, r->head_private);
 }
 
-static inline void ef_ring_release(struct ef_ring *r) { r->head_private++; }
+static inline void
+ef_ring_release(struct ef_ring *r)
+{
+    r->head_private++;
+}
 
 static inline void
 ef_ring_release_flush(struct ef_ring *r)

@@ -30,7 +30,10 @@ ef_time_format(struct ef_time t, char *buf)
 static bool
 unit_ns(const char *unit, double *ns)
 {
-    static const struct { const char *name; double ns; } units[] = {
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {
         {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9},
     };
     for (size_t i = 0; i < EF_ARRAY_SIZE(units); i++) {
@@ -48,7 +51,8 @@ ef_duration_parse(const char *text, int64_t *ns, struct ef_error *err)
     char *end;
     double value = strtod(text, &end), scale;
     if (end == text || !isfinite(value) || !unit_ns(end, &scale) || fabs(value * scale) > 9.2e18) {
-        return ef_error_set(err, -EINVAL, "'%.40s' is not a duration; write a number with a unit, such as 200ms, 1s, 5m or 2h", text);
+        return ef_error_set(err, -EINVAL,
+                            "'%.40s' is not a duration; write a number with a unit, such as 200ms, 1s, 5m or 2h", text);
     }
     *ns = (int64_t) (value * scale);
     return 0;
@@ -70,8 +74,8 @@ parse_fraction_and_zone(const char *p, int64_t *ns)
     }
     int hours, minutes, used = 0;
     char sign;
-    if (sscanf(p, "%c%2d:%2d%n", &sign, &hours, &minutes, &used) == 3 && !p[used]
-        && (sign == '+' || sign == '-') && hours < 24 && minutes < 60 && hours >= 0 && minutes >= 0) {
+    if (sscanf(p, "%c%2d:%2d%n", &sign, &hours, &minutes, &used) == 3 && !p[used] && (sign == '+' || sign == '-') &&
+        hours < 24 && minutes < 60 && hours >= 0 && minutes >= 0) {
         int64_t shift = (hours * 60 + minutes) * 60 * EF_NS_PER_S;
         *ns += sign == '+' ? -shift : shift;
         return 0;
@@ -104,6 +108,8 @@ ef_time_parse(const char *text, struct ef_time now, struct ef_time *out, struct 
         out->ns = timegm(&tm) * EF_NS_PER_S + ns;
         return 0;
     }
-    return ef_error_set(err, -EINVAL, "'%.60s' is not a time; write RFC 3339 such as 2026-01-31T12:00:00Z, "
-                                      "'now', an age such as -5m, or nanoseconds since 1970", text);
+    return ef_error_set(err, -EINVAL,
+                        "'%.60s' is not a time; write RFC 3339 such as 2026-01-31T12:00:00Z, "
+                        "'now', an age such as -5m, or nanoseconds since 1970",
+                        text);
 }

@@ -30,12 +30,36 @@ ef_time_of_clock(clockid_t clock)
     return (struct ef_time){ts.tv_sec * EF_NS_PER_S + ts.tv_nsec};
 }
 
-static inline struct ef_time ef_time_real(void) { return ef_time_of_clock(CLOCK_REALTIME); }
-static inline struct ef_time ef_time_mono(void) { return ef_time_of_clock(CLOCK_MONOTONIC); }
-static inline struct ef_time ef_time_add_ns(struct ef_time t, int64_t ns) { return (struct ef_time){t.ns + ns}; }
-static inline struct ef_time ef_time_add_ms(struct ef_time t, int64_t ms) { return (struct ef_time){t.ns + ms * EF_NS_PER_MS}; }
-static inline int64_t ef_time_diff_ns(struct ef_time a, struct ef_time b) { return a.ns - b.ns; }
-static inline bool ef_time_before(struct ef_time a, struct ef_time b) { return a.ns < b.ns; }
+static inline struct ef_time
+ef_time_real(void)
+{
+    return ef_time_of_clock(CLOCK_REALTIME);
+}
+static inline struct ef_time
+ef_time_mono(void)
+{
+    return ef_time_of_clock(CLOCK_MONOTONIC);
+}
+static inline struct ef_time
+ef_time_add_ns(struct ef_time t, int64_t ns)
+{
+    return (struct ef_time){t.ns + ns};
+}
+static inline struct ef_time
+ef_time_add_ms(struct ef_time t, int64_t ms)
+{
+    return (struct ef_time){t.ns + ms * EF_NS_PER_MS};
+}
+static inline int64_t
+ef_time_diff_ns(struct ef_time a, struct ef_time b)
+{
+    return a.ns - b.ns;
+}
+static inline bool
+ef_time_before(struct ef_time a, struct ef_time b)
+{
+    return a.ns < b.ns;
+}
 
 #define EF_TIME_TEXT_SIZE 40
 

@@ -29,19 +29,19 @@ enum ef_filter_kind {
 
 /* What `trace.*` reads. */
 struct ef_filter_trace {
-    uint32_t n_hops;       /* trace.hops */
-    uint32_t n_copies;     /* trace.copies */
-    bool loop;             /* trace.loop */
-    bool debug;            /* trace.debug: a hop carried the debug bit */
-    uint64_t latency_ns;   /* trace.latency_us: first to last hop */
+    uint32_t n_hops;     /* trace.hops */
+    uint32_t n_copies;   /* trace.copies */
+    bool loop;           /* trace.loop */
+    bool debug;          /* trace.debug: a hop carried the debug bit */
+    uint64_t latency_ns; /* trace.latency_us: first to last hop */
 };
 
 struct ef_filter_input {
-    const struct ef_packet *packet;         /* The original. */
-    const uint8_t (*switches)[16];          /* All switches that sent copies of it. */
+    const struct ef_packet *packet; /* The original. */
+    const uint8_t (*switches)[16];  /* All switches that sent copies of it. */
     uint32_t n_switches;
     const uint8_t (*outer_destinations)[16]; /* outer.dst, as many as n_switches; NULL: absent. */
-    const struct ef_filter_trace *trace;    /* NULL: every trace.* is absent. */
+    const struct ef_filter_trace *trace;     /* NULL: every trace.* is absent. */
 };
 
 struct ef_filter;

@@ -20,7 +20,7 @@ enum { EF_BURST = 64 };
 
 struct ef_frame {
     const uint8_t *data;
-    uint32_t len;           /* Captured bytes. */
+    uint32_t len; /* Captured bytes. */
     uint32_t wire_len;
     struct ef_time arrival; /* Real time. */
 };

@@ -19,10 +19,10 @@
 
 enum ef_proto {
     EF_PROTO_ETH,
-    EF_PROTO_VLAN,        /* 802.1Q or 802.1ad tag, one layer each. */
+    EF_PROTO_VLAN, /* 802.1Q or 802.1ad tag, one layer each. */
     EF_PROTO_ARP,
     EF_PROTO_IPV4,
-    EF_PROTO_IPV6,        /* header_len includes extension headers. */
+    EF_PROTO_IPV6, /* header_len includes extension headers. */
     EF_PROTO_TCP,
     EF_PROTO_UDP,
     EF_PROTO_ICMP,
@@ -38,9 +38,9 @@ enum ef_proto {
 
 /* Layer flags. */
 enum {
-    EF_LAYER_QUOTED = 1,       /* Inside the packet that an ICMP error quotes. */
+    EF_LAYER_QUOTED = 1,         /* Inside the packet that an ICMP error quotes. */
     EF_LAYER_LATER_FRAGMENT = 2, /* IP fragment other than the first: no L4 follows. */
-    EF_LAYER_CUT = 4,          /* The header's variable part goes beyond the captured bytes. */
+    EF_LAYER_CUT = 4,            /* The header's variable part goes beyond the captured bytes. */
 };
 
 struct ef_layer {
@@ -60,15 +60,15 @@ enum ef_parse_status {
 enum { EF_MAX_LAYERS = 16, EF_NO_LAYER = 0xff };
 
 struct ef_packet {
-    const uint8_t *data;   /* Borrowed; starts with Ethernet. */
-    uint32_t len;          /* Bytes at `data`; at most 65535 are looked at. */
-    uint32_t wire_len;     /* Bytes on the wire. */
-    uint32_t protos;       /* Bit 1 << enum ef_proto for each layer present. */
+    const uint8_t *data; /* Borrowed; starts with Ethernet. */
+    uint32_t len;        /* Bytes at `data`; at most 65535 are looked at. */
+    uint32_t wire_len;   /* Bytes on the wire. */
+    uint32_t protos;     /* Bit 1 << enum ef_proto for each layer present. */
     uint8_t n_layers;
-    uint8_t status;        /* enum ef_parse_status */
-    uint8_t outer_ip;      /* Index of the first IP layer, or EF_NO_LAYER. */
-    uint8_t inner_ip;      /* Index of the innermost IP layer that is not quoted, or EF_NO_LAYER. */
-    uint8_t inner_l4;      /* Index of that packet's TCP/UDP/ICMP/ICMPv6 layer, or EF_NO_LAYER. */
+    uint8_t status;   /* enum ef_parse_status */
+    uint8_t outer_ip; /* Index of the first IP layer, or EF_NO_LAYER. */
+    uint8_t inner_ip; /* Index of the innermost IP layer that is not quoted, or EF_NO_LAYER. */
+    uint8_t inner_l4; /* Index of that packet's TCP/UDP/ICMP/ICMPv6 layer, or EF_NO_LAYER. */
     struct ef_layer layers[EF_MAX_LAYERS];
 };
 

@@ -21,7 +21,10 @@
 static void
 times_are_parsed(void **state)
 {
-    static const struct { const char *text; int64_t ns; } cases[] = {
+    static const struct {
+        const char *text;
+        int64_t ns;
+    } cases[] = {
         {"1970-01-01T00:00:00Z", 0},
         {"1970-01-01T00:00:01.5Z", 1500000000},
         {"1970-01-01T00:00:00.123456789Z", 123456789},
@@ -37,7 +40,14 @@ times_are_parsed(void **state)
         assert_int_equal(ef_time_parse(cases[i].text, (struct ef_time){1000000000000}, &t, NULL), 0);
         assert_int_equal(t.ns, cases[i].ns);
     }
-    static const char *const bad[] = {"", "-", "5 minutes", "1970-01-01", "1970-01-01T00:00:00", "-5x", "1970-01-01T00:00:00+1", "99999999999999999999"};
+    static const char *const bad[] = {"",
+                                      "-",
+                                      "5 minutes",
+                                      "1970-01-01",
+                                      "1970-01-01T00:00:00",
+                                      "-5x",
+                                      "1970-01-01T00:00:00+1",
+                                      "99999999999999999999"};
     for (size_t i = 0; i < EF_ARRAY_SIZE(bad); i++) {
         struct ef_time t;
         struct ef_error err = EF_ERROR_INIT;
@@ -53,7 +63,8 @@ times_print_and_parse_back(void **state)
     for (size_t i = 0; i < EF_ARRAY_SIZE(values); i++) {
         char text[EF_TIME_TEXT_SIZE];
         struct ef_time t;
-        assert_int_equal(ef_time_parse(ef_time_format((struct ef_time){values[i]}, text), (struct ef_time){0}, &t, NULL), 0);
+        assert_int_equal(
+            ef_time_parse(ef_time_format((struct ef_time){values[i]}, text), (struct ef_time){0}, &t, NULL), 0);
         assert_int_equal(t.ns, values[i]);
     }
 }
