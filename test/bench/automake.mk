@@ -1,1 +1,6 @@
-# test/bench: see test/unit/base/automake.mk for the pattern
+# A benchmark of group GROUP is test/bench/bench_GROUP, prints with bench.h, and
+# is added so:
+#   BENCHES += test/bench/bench_GROUP
+#   test_bench_bench_GROUP_SOURCES = test/bench/bench_GROUP.c test/bench/bench.h
+#   test_bench_bench_GROUP_LDADD = $(EF_LIBS)
+EXTRA_DIST += test/bench/bench.h

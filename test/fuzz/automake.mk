@@ -1,1 +1,17 @@
-# test/fuzz: see test/unit/base/automake.mk for the pattern
+# A fuzz target X is test/fuzz/fuzz_X.c with a small corpus in corpus/X/. With
+# --enable-fuzzers it is a libFuzzer program; otherwise `make check` replays the
+# corpus through it. It is added so:
+#   FUZZ_TARGETS += test/fuzz/fuzz_X
+#   test_fuzz_fuzz_X_SOURCES = test/fuzz/fuzz_X.c $(FUZZ_DRIVER)
+#   test_fuzz_fuzz_X_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/X"'
+#   test_fuzz_fuzz_X_LDADD = $(EF_LIBS)
+#   test_fuzz_fuzz_X_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+#   EXTRA_DIST += test/fuzz/corpus/X
+FUZZ_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
+FUZZ_CORPUS = $(abs_top_srcdir)/test/fuzz/corpus
+FUZZ_DRIVER = test/fuzz/fuzz.h
+if !FUZZERS
+FUZZ_DRIVER += test/fuzz/replay_main.c
+TESTS += $(FUZZ_TARGETS)
+endif
+EXTRA_DIST += test/fuzz/fuzz.h test/fuzz/replay_main.c
