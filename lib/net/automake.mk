@@ -1,1 +1,8 @@
-# lib/net: sources are added here: lib_libeverflow_a_SOURCES += lib/net/...
+lib_libeverflow_a_SOURCES += \
+	lib/net/address.c lib/net/address.h \
+	lib/net/http_query.c lib/net/http_query.h \
+	lib/net/http_server.c lib/net/http_server.h \
+	lib/net/http_server_private.h \
+	lib/net/http_stream.c \
+	lib/net/metrics.c lib/net/metrics.h
+EXTRA_DIST += lib/net/README.md

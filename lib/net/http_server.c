@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP server: listening, routing, one-piece replies; see http_server.h.
+ * Streams are in http_stream.c. */
+#include <config.h>
+
+#include "net/http_server.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "net/http_server_private.h"
+
+enum { BACKLOG = 128, MAX_KNOWN_PATHS = 64 };
+
+static const struct {
+    const char *name;
+    enum evhttp_cmd_type type;
+} methods[] = {
+    {"GET", EVHTTP_REQ_GET},       {"POST", EVHTTP_REQ_POST},       {"PUT", EVHTTP_REQ_PUT},
+    {"DELETE", EVHTTP_REQ_DELETE}, {"HEAD", EVHTTP_REQ_HEAD},       {"OPTIONS", EVHTTP_REQ_OPTIONS},
+    {"TRACE", EVHTTP_REQ_TRACE},   {"CONNECT", EVHTTP_REQ_CONNECT}, {"PATCH", EVHTTP_REQ_PATCH},
+};
+
+static const char *
+method_of(struct evhttp_request *evreq)
+{
+    for (size_t i = 0; i < EF_ARRAY_SIZE(methods); i++) {
+        if (methods[i].type == evhttp_request_get_command(evreq)) {
+            return methods[i].name;
+        }
+    }
+    return "?";
+}
+
+/* --- Life of a request ---------------------------------------------------- */
+
+static void
+on_connection_closed(struct evhttp_connection *connection, void *arg)
+{
+    struct ef_http_request *req = arg;
+    /* After an end of file evhttp has let go of its request, which is then ours
+     * to free; when the server is destroyed evhttp frees it. */
+    if (evhttp_request_get_connection(req->evreq)) {
+        req->evreq = NULL;
+    }
+    req->connected = false;
+    if (req->stream) {
+        req->server->stats.streams_cancelled++;
+        ef_http_stream_cancel(req);
+    }
+}
+
+static struct ef_http_request *
+request_create(struct ef_http_server *server, struct evhttp_request *evreq)
+{
+    struct ef_http_request *req = calloc(1, sizeof *req);
+    if (!req) {
+        return NULL;
+    }
+    req->server = server;
+    req->evreq = evreq;
+    req->connected = true;
+    req->next = server->requests;
+    req->prev = &server->requests;
+    if (req->next) {
+        req->next->prev = &req->next;
+    }
+    server->requests = req;
+    evhttp_connection_set_closecb(evhttp_request_get_connection(evreq), on_connection_closed, req);
+    return req;
+}
+
+void
+ef_http_request_destroy(struct ef_http_request *req)
+{
+    *req->prev = req->next;
+    if (req->next) {
+        req->next->prev = req->prev;
+    }
+    if (req->connected) {
+        evhttp_connection_set_closecb(evhttp_request_get_connection(req->evreq), NULL, NULL);
+    } else if (req->evreq) {
+        evhttp_request_free(req->evreq);
+    }
+    ef_http_query_deinit(&req->query);
+    free(req);
+}
+
+/* --- Replies -------------------------------------------------------------- */
+
+static void
+count_status(struct ef_http_server *server, int status)
+{
+    if (server) {
+        server->stats.client_errors += status >= 400 && status < 500;
+        server->stats.server_errors += status >= 500;
+    }
+}
+
+void
+ef_http_reply(struct ef_http_request *req, int status, const char *content_type, struct evbuffer *body)
+{
+    count_status(req->server, status);
+    struct evhttp_request *evreq = req->connected ? req->evreq : NULL;
+    ef_http_request_destroy(req);
+    if (!evreq) {
+        if (body) {
+            evbuffer_drain(body, evbuffer_get_length(body));
+        }
+        return;
+    }
+    if (content_type) {
+        evhttp_add_header(evhttp_request_get_output_headers(evreq), "Content-Type", content_type);
+    }
+    if (body && evhttp_request_get_command(evreq) == EVHTTP_REQ_HEAD) {
+        evbuffer_drain(body, evbuffer_get_length(body));
+    }
+    evhttp_send_reply(evreq, status, NULL, body);
+}
+
+static int
+append_to_evbuffer(const char *data, size_t len, void *out)
+{
+    return evbuffer_add(out, data, len);
+}
+
+void
+ef_http_reply_json(struct ef_http_request *req, int status, json_t *json)
+{
+    struct evbuffer *body = evbuffer_new();
+    if (!json || json_dump_callback(json, append_to_evbuffer, body, JSON_COMPACT) || evbuffer_add(body, "\n", 1)) {
+        status = 500;
+        evbuffer_drain(body, evbuffer_get_length(body));
+        evbuffer_add_printf(body,
+                            "{\"error\":{\"code\":\"internal\",\"message\":\"the answer could not be built\"}}\n");
+    }
+    json_decref(json);
+    ef_http_reply(req, status, "application/json", body);
+    evbuffer_free(body);
+}
+
+void
+ef_http_reply_error(struct ef_http_request *req, int status, const char *code, int offset, const char *fmt, ...)
+{
+    char message[1024];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    json_t *text = json_string(message);
+    if (!text) { /* What we quote need not be UTF-8. */
+        for (char *p = message; *p; p++) {
+            *p = *p & 0x80 ? '?' : *p;
+        }
+        text = json_string(message);
+    }
+    json_t *error = json_pack("{s:s, s:o}", "code", code, "message", text);
+    if (error && offset >= 0) {
+        json_object_set_new(error, "offset", json_integer(offset));
+    }
+    ef_http_reply_json(req, status, error ? json_pack("{s:o}", "error", error) : NULL);
+}
+
+/* --- Routing -------------------------------------------------------------- */
+
+struct known_paths {
+    const char *names[MAX_KNOWN_PATHS + 1]; /* Ends with NULL. */
+    size_t n;
+};
+
+static void
+add_path(struct known_paths *paths, const char *path)
+{
+    for (size_t i = 0; i < paths->n; i++) {
+        if (!strcmp(paths->names[i], path)) {
+            return;
+        }
+    }
+    if (paths->n < MAX_KNOWN_PATHS) {
+        paths->names[paths->n++] = path;
+    }
+}
+
+static void
+reply_unknown_path(struct ef_http_request *req, const char *path)
+{
+    struct known_paths paths = {.n = 0};
+    for (size_t i = 0; i < req->server->n_tables; i++) {
+        for (const struct ef_http_route *r = req->server->tables[i].routes; r->method; r++) {
+            add_path(&paths, r->path);
+        }
+    }
+    char list[512] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < paths.n && n < sizeof list; i++) {
+        n += (size_t) snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", paths.names[i]);
+    }
+    const char *near = ef_nearest_word(path, paths.names);
+    if (near) {
+        ef_http_reply_error(req, 404, "not_found", -1, "no '%.80s' here; did you mean %s? (there are: %s)", path, near,
+                            list);
+    } else {
+        ef_http_reply_error(req, 404, "not_found", -1, "no '%.80s' here; there are: %s", path, list);
+    }
+}
+
+static void
+reply_wrong_method(struct ef_http_request *req, const char *path)
+{
+    char allow[64] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < req->server->n_tables; i++) {
+        for (const struct ef_http_route *r = req->server->tables[i].routes; r->method; r++) {
+            if (!strcmp(r->path, path) && n < sizeof allow) {
+                n += (size_t) snprintf(allow + n, sizeof allow - n, "%s%s", n ? ", " : "", r->method);
+            }
+        }
+    }
+    evhttp_add_header(evhttp_request_get_output_headers(req->evreq), "Allow", allow);
+    ef_http_reply_error(req, 405, "method_not_allowed", -1, "%s is not possible on %.80s; allowed: %s",
+                        method_of(req->evreq), path, allow);
+}
+
+/* Finds the route of `path`; `*path_known` says whether another method has it. */
+static const struct ef_http_route *
+find_route(const struct ef_http_server *server, const char *method, const char *path, void **ctx, bool *path_known)
+{
+    *path_known = false;
+    for (size_t i = 0; i < server->n_tables; i++) {
+        for (const struct ef_http_route *r = server->tables[i].routes; r->method; r++) {
+            if (!strcmp(r->path, path)) {
+                *path_known = true;
+                if (!strcmp(r->method, method)) {
+                    *ctx = server->tables[i].ctx;
+                    return r;
+                }
+            }
+        }
+    }
+    return NULL;
+}
+
+static void
+dispatch(struct ef_http_request *req, const struct evhttp_uri *uri)
+{
+    static const char *const no_params[] = {NULL};
+    const char *path = evhttp_uri_get_path(uri);
+    path = path ? path : "";
+    void *ctx;
+    bool path_known;
+    const struct ef_http_route *route = find_route(req->server, method_of(req->evreq), path, &ctx, &path_known);
+    if (!route) {
+        if (path_known) {
+            reply_wrong_method(req, path);
+        } else {
+            reply_unknown_path(req, path);
+        }
+        return;
+    }
+    if (evbuffer_get_length(evhttp_request_get_input_buffer(req->evreq)) > EF_HTTP_MAX_BODY_BYTES) {
+        ef_http_reply_error(req, 413, "too_large", -1, "the body has more than %d bytes", EF_HTTP_MAX_BODY_BYTES);
+        return;
+    }
+    struct ef_error err = EF_ERROR_INIT;
+    if (ef_http_query_parse(&req->query, evhttp_uri_get_query(uri), route->params ? route->params : no_params, &err)) {
+        ef_http_reply_error(req, 400, "bad_query", err.offset, "%s", err.text);
+        return;
+    }
+    route->handler(req, ctx);
+}
+
+static void
+on_request(struct evhttp_request *evreq, void *arg)
+{
+    struct ef_http_server *server = arg;
+    server->stats.requests++;
+    struct ef_http_request *req = request_create(server, evreq);
+    if (!req) {
+        evhttp_send_error(evreq, 503, NULL);
+        return;
+    }
+    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(evreq);
+    if (uri) {
+        dispatch(req, uri);
+    } else {
+        ef_http_reply_error(req, 400, "bad_request", -1, "the request line has no valid path");
+    }
+}
+
+/* Bounds what a client may send while an answer streams to it. It must exceed
+ * the largest request that evhttp waits for. */
+static struct bufferevent *
+create_bufferevent(struct event_base *base, void *arg)
+{
+    struct bufferevent *bev = bufferevent_socket_new(base, -1, 0);
+    if (bev) {
+        bufferevent_setwatermark(bev, EV_READ, 0, 2 * EF_HTTP_MAX_BODY_BYTES + EF_HTTP_MAX_HEADER_BYTES + 4096);
+    }
+    return bev;
+}
+
+/* --- Life of the server --------------------------------------------------- */
+
+static int
+start_evhttp(struct ef_http_server *server, struct event_base *base, int fd, struct ef_error *err)
+{
+    server->evhttp = evhttp_new(base);
+    if (!server->evhttp) {
+        return ef_error_set(err, -ENOMEM, "out of memory");
+    }
+    /* All methods reach us, so that we say which are allowed. Bodies a little
+     * too large do too, to be refused in JSON; much larger ones evhttp cuts. */
+    evhttp_set_allowed_methods(server->evhttp, 0xffff);
+    evhttp_set_max_headers_size(server->evhttp, EF_HTTP_MAX_HEADER_BYTES);
+    evhttp_set_max_body_size(server->evhttp, 2 * EF_HTTP_MAX_BODY_BYTES);
+    evhttp_set_timeout(server->evhttp, EF_HTTP_IDLE_TIMEOUT_S);
+    evhttp_set_default_content_type(server->evhttp, NULL);
+    evhttp_set_bevcb(server->evhttp, create_bufferevent, NULL);
+    evhttp_set_gencb(server->evhttp, on_request, server);
+    return evhttp_accept_socket(server->evhttp, fd) ? ef_error_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+int
+ef_http_server_create(struct event_base *base, const char *address, struct ef_http_server **out, struct ef_error *err)
+{
+    struct ef_net_address parsed;
+    int rc = ef_net_address_parse(address, &parsed, err);
+    if (rc) {
+        return rc;
+    }
+    if (!ef_net_address_is_local(&parsed)) {
+        return ef_error_set(err, -EACCES,
+                            "plain HTTP is only served on loopback; listen on 127.0.0.1:PORT, [::1]:PORT or "
+                            "unix:/path instead of %s",
+                            address);
+    }
+    struct ef_http_server *server = calloc(1, sizeof *server);
+    if (!server) {
+        return ef_error_set(err, -ENOMEM, "out of memory");
+    }
+    int fd = ef_net_listen(&parsed, BACKLOG, err);
+    if (fd < 0) {
+        free(server);
+        return fd;
+    }
+    server->base = base;
+    server->address = parsed;
+    ef_net_address_format(&parsed, server->address_text);
+    rc = start_evhttp(server, base, fd, err);
+    if (rc) {
+        evutil_closesocket(fd);
+        ef_http_server_destroy(server);
+        return rc;
+    }
+    *out = server;
+    return 0;
+}
+
+void
+ef_http_server_destroy(struct ef_http_server *server)
+{
+    if (!server) {
+        return;
+    }
+    if (server->evhttp) {
+        evhttp_free(server->evhttp); /* Calls on_connection_closed() for each that waits. */
+    }
+    while (server->requests) {
+        struct ef_http_request *req = server->requests;
+        server->requests = req->next;
+        req->server = NULL;
+        req->next = NULL;
+        req->prev = &req->next;
+    }
+    ef_net_unlink(&server->address);
+    free(server->tables);
+    free(server);
+}
+
+void
+ef_http_server_add_routes(struct ef_http_server *server, const struct ef_http_route *routes, void *ctx)
+{
+    struct ef_http_table *tables = realloc(server->tables, (server->n_tables + 1) * sizeof *tables);
+    if (!tables) {
+        abort(); /* Control path at start-up. */
+    }
+    server->tables = tables;
+    server->tables[server->n_tables++] = (struct ef_http_table){routes, ctx};
+}
+
+const char *
+ef_http_server_address(const struct ef_http_server *server)
+{
+    return server->address_text;
+}
+
+void
+ef_http_server_stats(const struct ef_http_server *server, struct ef_http_server_stats *stats)
+{
+    *stats = server->stats;
+}
+
+const char *
+ef_http_param(const struct ef_http_request *req, const char *name)
+{
+    return ef_http_query_get(&req->query, name);
+}
+
+const char *
+ef_http_header(const struct ef_http_request *req, const char *name)
+{
+    return req->evreq ? evhttp_find_header(evhttp_request_get_input_headers(req->evreq), name) : NULL;
+}
+
+size_t
+ef_http_body(struct ef_http_request *req, const char **data)
+{
+    *data = "";
+    if (!req->evreq) {
+        return 0;
+    }
+    struct evbuffer *in = evhttp_request_get_input_buffer(req->evreq);
+    size_t len = evbuffer_get_length(in);
+    if (len) {
+        *data = (const char *) evbuffer_pullup(in, -1);
+    }
+    return len;
+}

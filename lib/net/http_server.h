@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP server of every daemon: a table of routes on one event base (evhttp
+ * does the protocol), JSON replies, errors in one form, and streams that wait
+ * for slow readers.
+ *
+ *     static const char *const trace_params[] = {"filter", "limit", NULL};
+ *     static const struct ef_http_route routes[] = {
+ *         {"GET", "/v1/status", NULL, get_status},
+ *         {"GET", "/v1/traces", trace_params, get_traces},
+ *         {0},
+ *     };
+ *     if (ef_http_server_create(base, "127.0.0.1:8781", &server, &err)) fail;
+ *     ef_http_server_add_routes(server, routes, analyzer);
+ *
+ *     static void get_status(struct ef_http_request *req, void *ctx)
+ *     {
+ *         ef_http_reply_json(req, 200, json_pack("{s:s}", "role", "analyzer"));
+ *     }
+ *
+ * Only loopback addresses and Unix sockets are served, since plain HTTP knows
+ * neither secrecy nor who asks.
+ *
+ * A long answer is a stream: `produce` is called when the client has taken what
+ * was written, so that no answer is ever held in memory as a whole.
+ *
+ *     static void produce(struct ef_http_request *req, void *ctx)
+ *     {
+ *         struct evbuffer *out = evbuffer_new();
+ *         if (fill_64k(ctx, out)) ef_http_stream_write(req, out); else { free(ctx); ef_http_stream_end(req); }
+ *         evbuffer_free(out);
+ *     }
+ *     ef_http_stream_start(req, "application/x-ndjson", produce, free, ctx);
+ *
+ * Ownership: a request is borrowed by its handler until exactly one reply was
+ * given or its stream ended, now or later from the event loop; it stays valid
+ * until then even if the client goes away. The one exception is a stream whose
+ * `gone` was called: it is over, do not touch the request again.
+ *
+ * Thread-safety: none; everything happens on the event base's thread. */
+#ifndef EF_NET_HTTP_SERVER_H
+#define EF_NET_HTTP_SERVER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct event_base;
+struct evbuffer;
+struct ef_http_server;
+struct ef_http_request;
+
+typedef void ef_http_handler(struct ef_http_request *req, void *ctx);
+
+struct ef_http_route {
+    const char *method;        /* "GET", "POST", "PUT" or "DELETE". */
+    const char *path;          /* Whole path, compared exactly: "/v1/traces". */
+    const char *const *params; /* Query parameters it knows, NULL-terminated; NULL: none. */
+    ef_http_handler *handler;
+};
+
+enum {
+    EF_HTTP_MAX_HEADER_BYTES = 65536, /* Request line (with the query) and headers. */
+    EF_HTTP_MAX_BODY_BYTES = 1 << 20,
+    EF_HTTP_IDLE_TIMEOUT_S = 60, /* A client that neither sends nor takes anything is dropped. */
+};
+
+/* Listens on `address` ("127.0.0.1:8781", "[::1]:0", "unix:/path"). Returns 0,
+ * -EINVAL (not an address), -EACCES (not loopback), -EADDRINUSE or another
+ * negative errno with `err`. The caller frees `*server`. */
+int ef_http_server_create(struct event_base *base, const char *address, struct ef_http_server **server,
+                          struct ef_error *err);
+
+/* Closes all connections (streams get `gone`). Requests that were not yet
+ * answered stay valid until they are, to no effect. NULL is fine. */
+void ef_http_server_destroy(struct ef_http_server *server);
+
+/* Adds a table that ends with an entry without a method; it is borrowed, and
+ * must outlive the server. `ctx` is handed to its handlers. */
+void ef_http_server_add_routes(struct ef_http_server *server, const struct ef_http_route *routes, void *ctx);
+
+/* Where it listens, with the port that the kernel chose for port 0. */
+const char *ef_http_server_address(const struct ef_http_server *server);
+
+struct ef_http_server_stats {
+    uint64_t requests, client_errors, server_errors; /* All, 4xx, 5xx. */
+    uint64_t streams_open, streams_cancelled;        /* Now; ended by the client. */
+};
+void ef_http_server_stats(const struct ef_http_server *server, struct ef_http_server_stats *stats);
+
+/* --- The request --------------------------------------------------------- */
+
+/* A decoded query parameter (one of the route's), or NULL. Borrowed. */
+const char *ef_http_param(const struct ef_http_request *req, const char *name);
+
+/* A header's value, or NULL. Borrowed. */
+const char *ef_http_header(const struct ef_http_request *req, const char *name);
+
+/* The body: `*data` is borrowed. Returns its length. */
+size_t ef_http_body(struct ef_http_request *req, const char **data);
+
+/* --- One reply ------------------------------------------------------------ */
+
+/* Replies with `body`, which is drained (NULL: no body). */
+void ef_http_reply(struct ef_http_request *req, int status, const char *content_type, struct evbuffer *body);
+
+/* Replies with `json`, whose reference is taken over. NULL (out of memory while
+ * it was built) becomes a 500. */
+void ef_http_reply_json(struct ef_http_request *req, int status, json_t *json);
+
+/* Replies {"error":{"code":`code`,"message":...,"offset":`offset`}}; an offset
+ * below 0 is left out. */
+void ef_http_reply_error(struct ef_http_request *req, int status, const char *code, int offset, const char *fmt, ...)
+    EF_PRINTF(5, 6);
+
+/* --- A stream ------------------------------------------------------------- */
+
+/* Called from the event loop when everything written so far has left our
+ * buffers. Writes more, or ends the stream, or returns: then it is called again
+ * after the next ef_http_stream_write() has drained or ef_http_stream_wake(). */
+typedef void ef_http_produce(struct ef_http_request *req, void *ctx);
+
+/* Called at most once, if the client goes away (or the server is destroyed)
+ * before the stream ended: release `ctx`, forget the request. */
+typedef void ef_http_gone(void *ctx);
+
+/* Starts a chunked 200 reply. `produce` is first called from the event loop. */
+void ef_http_stream_start(struct ef_http_request *req, const char *content_type, ef_http_produce *produce,
+                          ef_http_gone *gone, void *ctx);
+
+/* Sends `data`, which is drained. May be called from outside `produce` too. */
+void ef_http_stream_write(struct ef_http_request *req, struct evbuffer *data);
+
+/* Has `produce` called soon, if the output is drained: for a producer that had
+ * nothing to write and now has. */
+void ef_http_stream_wake(struct ef_http_request *req);
+
+/* Bytes written and not yet taken by the client's side. */
+size_t ef_http_stream_pending(const struct ef_http_request *req);
+
+/* Ends the reply; the request is no longer valid. */
+void ef_http_stream_end(struct ef_http_request *req);
+
+#endif
