@@ -1,1 +1,21 @@
-# ovs-patches: programs and files of this folder are added here
+# ovs-patches: Open vSwitch with our patches, built and tested below $(builddir)/ovs.
+# OVS_SOURCE is the tarball of Debian's package openvswitch-source.
+
+OVS_SOURCE = /usr/src/openvswitch/openvswitch.tar.gz
+OVS_JOBS =
+
+EXTRA_DIST += \
+	ovs-patches/README.md \
+	ovs-patches/build \
+	ovs-patches/check \
+	ovs-patches/series \
+	ovs-patches/0001-everflow-Classify-packets-and-build-the-headers-of-c.patch \
+	ovs-patches/0002-dpif-netdev-Copy-received-packets-for-Everflow.patch \
+	ovs-patches/0003-vswitchd-Configure-Everflow-in-the-database.patch
+
+# Up to date is decided by the script, from the contents of what goes in.
+.PHONY: ovs ovs-check
+ovs:
+	$(srcdir)/ovs-patches/build --source $(OVS_SOURCE) --into $(builddir)/ovs $(if $(OVS_JOBS),--jobs $(OVS_JOBS))
+ovs-check: ovs
+	$(srcdir)/ovs-patches/check $(builddir)/ovs
