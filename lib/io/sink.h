@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where packets go, named by a text: "ip[@NETNS]" (raw IP sockets: the kernel
  * routes and resolves neighbours, the packet's source address is kept),
- * "pcap:FILE" (Ethernet frames into a capture).
+ * "pcap:FILE" (Ethernet frames with zero addresses into a capture).
  *
  *     ef_sink_queue(sink, packet, len);  ... ef_sink_flush(sink);
  *
- * One thread per sink. */
+ * or, to write a packet where it will be sent from:
+ *
+ *     uint8_t *packet = ef_sink_reserve(sink, len);
+ *     memcpy(packet, ...);  ef_sink_commit(sink, len);  ... ef_sink_flush(sink);
+ *
+ * A sink never waits long: what the kernel does not take within milliseconds
+ * is counted as failed. One thread per sink. */
 #ifndef EF_IO_SINK_H
 #define EF_IO_SINK_H
 
@@ -13,21 +19,38 @@
 
 #include "base/error.h"
 
+/* Every packet queued ends in exactly one of packets, too_big and failed. */
 struct ef_sink_stats {
-    uint64_t packets, bytes, too_big, failed;
+    uint64_t packets, bytes; /* Handed to the kernel or written. */
+    uint64_t too_big;        /* Larger than the outgoing link's MTU. */
+    uint64_t failed;         /* Refused for another reason. */
 };
+
+enum { EF_SINK_MAX_PACKET = 65535 };
 
 struct ef_sink;
 
+/* Opens the sink that `spec` names. Returns 0 or a negative errno with `err`. */
 int ef_sink_open(const char *spec, struct ef_sink **sink, struct ef_error *err);
 void ef_sink_close(struct ef_sink *sink); /* Flushes. NULL is fine. */
 
 /* Queues one packet that starts with its IP header; the bytes are copied.
  * Flushes by itself when a batch is full. */
 void ef_sink_queue(struct ef_sink *sink, const uint8_t *packet, uint32_t len);
+
+/* Room for a packet of `len` bytes, at most EF_SINK_MAX_PACKET, to be filled at
+ * once and then committed; reserving again without commit gives the room up.
+ * Flushes by itself when a batch is full. */
+uint8_t *ef_sink_reserve(struct ef_sink *sink, uint32_t len);
+void ef_sink_commit(struct ef_sink *sink, uint32_t len);
+
+/* Sends what is queued. */
 void ef_sink_flush(struct ef_sink *sink);
 
-/* May be called by any thread. */
+/* May be called by any thread; packets that are still queued are in none. */
 void ef_sink_stats(const struct ef_sink *sink, struct ef_sink_stats *stats);
+
+/* The errno (positive) of the last packet that failed, or 0: for a log line. */
+int ef_sink_last_error(const struct ef_sink *sink);
 
 #endif

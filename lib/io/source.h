@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where frames come from, named by a text: "afpacket:IFACE[@NETNS]" (TPACKET_V3,
- * in another network namespace if named), "pcap:FILE" (pcap or pcapng, read once
- * at full speed). A burst borrows the frames until the next call.
+ * in another network namespace if named; only frames that may be copies, see
+ * copy_filter.h), "pcap:FILE" (pcap or pcapng, read once at full speed; "-" is
+ * standard input). A burst borrows the frames until the next call.
  *
  *     struct ef_frame frames[EF_BURST];
  *     int n = ef_source_receive(source, frames, EF_BURST, timeout_ms);
@@ -40,9 +41,14 @@ int ef_source_open(const char *spec, uint64_t ring_bytes, struct ef_source **sou
 void ef_source_close(struct ef_source *source);
 
 /* Takes up to `max` frames; waits up to `timeout_ms` if there is none. Returns
- * their number, 0 on timeout, -ENODATA at the end of a file, or another
- * negative errno (the source is then unusable). */
+ * their number, 0 on timeout or signal, -ENODATA at the end of a file, or another
+ * negative errno (the source is then unusable): -ENODEV the interface went away,
+ * -EIO the file is damaged; what it held before that was returned. An interface
+ * that is only down gives nothing until it is up again. */
 int ef_source_receive(struct ef_source *source, struct ef_frame *frames, int max, int timeout_ms);
+
+/* Why ef_source_receive() returned a negative errno, for people. Borrowed. */
+const char *ef_source_error(const struct ef_source *source);
 
 /* May be called by any thread. */
 void ef_source_stats(const struct ef_source *source, struct ef_source_stats *stats);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a back end of source.h implements; only lib/io includes this. */
+#ifndef EF_IO_SOURCE_CLASS_H
+#define EF_IO_SOURCE_CLASS_H
+
+#include "base/counter.h"
+#include "io/source.h"
+
+struct ef_source_class {
+    const char *scheme; /* What stands before the colon of a spec. */
+    const char *usage;  /* The whole spec, for errors: "pcap:FILE". */
+
+    /* `where` is the spec behind the colon. Allocates a struct that starts with
+     * a struct ef_source; source.c fills in `class` and zero counters. */
+    int (*open)(const char *where, uint64_t ring_bytes, struct ef_source **source, struct ef_error *err);
+    void (*close)(struct ef_source *source);
+
+    /* As ef_source_receive(); sets source->error with each negative errno. */
+    int (*receive)(struct ef_source *source, struct ef_frame *frames, int max, int timeout_ms);
+
+    /* How many frames were lost so far, by any thread; NULL: never one. */
+    uint64_t (*overflows)(struct ef_source *source);
+};
+
+struct ef_source {
+    const struct ef_source_class *class;
+    ef_counter frames, bytes; /* Kept by source.c. */
+    struct ef_error error;    /* Why receiving ended. */
+};
+
+extern const struct ef_source_class ef_source_afpacket_class;
+extern const struct ef_source_class ef_source_pcap_class;
+
+#endif
