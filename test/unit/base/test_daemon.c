@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of what every daemon does alike: going to the background only when
+ * ready, the pidfile, and the control socket. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/control_socket.h"
+#include "base/daemon.h"
+#include "base/log.h"
+
+static char directory[] = "/tmp/ef-test-XXXXXX";
+
+static const char *
+path_of(const char *name)
+{
+    static char path[100];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return path;
+}
+
+static int
+make_directory(void **state)
+{
+    return mkdtemp(directory) ? 0 : -1;
+}
+
+static int
+remove_directory(void **state)
+{
+    return rmdir(directory);
+}
+
+struct client {
+    const char *request;
+    char answer[4096];
+    size_t len;
+    _Atomic bool done;
+};
+
+/* Sends one request and reads to the end of file. */
+static void *
+ask(void *arg)
+{
+    struct client *client = arg;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/ctl", directory);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (!connect(fd, (struct sockaddr *) &address, sizeof address) &&
+        write(fd, client->request, strlen(client->request)) > 0) {
+        ssize_t n;
+        while ((n = read(fd, client->answer + client->len, sizeof client->answer - 1 - client->len)) > 0) {
+            client->len += (size_t) n;
+        }
+    }
+    close(fd);
+    client->done = true;
+    return NULL;
+}
+
+static int
+echo_words(void *ctx, int argc, char *const argv[], struct evbuffer *reply, struct ef_error *err)
+{
+    if (argc < 2) {
+        return ef_error_set(err, -EINVAL, "echo what?");
+    }
+    for (int i = 1; i < argc; i++) {
+        evbuffer_add_printf(reply, "%s;", argv[i]);
+    }
+    return 0;
+}
+
+static void
+control_socket_answers(void **state)
+{
+    static const struct {
+        const char *request, *answer;
+    } cases[] = {
+        {"echo a  b\n", "a;b;"},
+        {"echo\n", "error: echo what?\n"},
+        {"ehco a\n", "error: unknown command 'ehco'; did you mean echo?\n"},
+        {"\n", "error: no command; try help\n"},
+        {"log-level loud\n", "error: 'loud' is not error, warn, info or debug\n"},
+        {"log-level\n", "info\n"},
+    };
+    struct event_base *base = event_base_new();
+    struct ef_control *control;
+    struct ef_error err = EF_ERROR_INIT;
+    assert_int_equal(ef_control_create(base, path_of("ctl"), &control, &err), 0);
+    ef_control_add(control, "echo", "WORD...", "the words again", echo_words, NULL);
+    for (size_t i = 0; i < EF_ARRAY_SIZE(cases); i++) {
+        struct client client = {.request = cases[i].request};
+        pthread_t thread;
+        pthread_create(&thread, NULL, ask, &client);
+        while (!client.done) {
+            event_base_loop(base, EVLOOP_NONBLOCK);
+        }
+        pthread_join(thread, NULL);
+        assert_string_equal(client.answer, cases[i].answer);
+    }
+    struct ef_control *second;
+    assert_int_equal(ef_control_create(base, path_of("ctl"), &second, &err), -EADDRINUSE);
+    ef_control_destroy(control);
+    assert_int_not_equal(access(path_of("ctl"), F_OK), 0);
+    event_base_free(base);
+}
+
+static void
+stale_control_socket_is_replaced(void **state)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path_of("stale"));
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *) &address, sizeof address), 0);
+    close(fd);
+    struct event_base *base = event_base_new();
+    struct ef_control *control;
+    assert_int_equal(ef_control_create(base, path_of("stale"), &control, NULL), 0);
+    ef_control_destroy(control);
+    event_base_free(base);
+}
+
+/* Runs `daemon` in a child; returns the exit status of the process that was
+ * started, as a shell would see it. */
+static int
+start_detached(const char *pidfile, bool becomes_ready)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    if (!pid) {
+        struct ef_daemon daemon = {.program = "test", .detach = true, .pidfile = pidfile};
+        struct ef_error err = EF_ERROR_INIT;
+        int rc = ef_daemon_begin(&daemon, &err);
+        if (!rc && becomes_ready) {
+            rc = ef_daemon_ready(&daemon, &err);
+            pause();
+        }
+        _exit(rc ? 3 : 4);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WEXITSTATUS(status);
+}
+
+static void
+detached_daemon_reports_readiness(void **state)
+{
+    char pidfile[100];
+    snprintf(pidfile, sizeof pidfile, "%s", path_of("pid"));
+    assert_int_equal(start_detached(pidfile, false), 1);
+    assert_int_equal(start_detached(pidfile, true), 0);
+    assert_int_equal(start_detached(pidfile, true), 1);
+
+    FILE *file = fopen(pidfile, "r");
+    long pid = 0;
+    assert_int_equal(fscanf(file, "%ld", &pid), 1);
+    fclose(file);
+    assert_int_equal(kill((pid_t) pid, SIGKILL), 0);
+    assert_int_equal(unlink(pidfile), 0);
+}
+
+static void
+log_limit_counts_what_it_leaves_out(void **state)
+{
+    struct ef_log_limit limit = {0};
+    uint64_t left_out = 99;
+    assert_true(ef_log_limit_ok(&limit, &left_out));
+    assert_int_equal(left_out, 0);
+    assert_false(ef_log_limit_ok(&limit, &left_out));
+    assert_false(ef_log_limit_ok(&limit, &left_out));
+    limit.next_mono_ns = 0;
+    assert_true(ef_log_limit_ok(&limit, &left_out));
+    assert_int_equal(left_out, 2);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(control_socket_answers),
+        cmocka_unit_test(stale_control_socket_is_replaced),
+        cmocka_unit_test(detached_daemon_reports_readiness),
+        cmocka_unit_test(log_limit_counts_what_it_leaves_out),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
