@@ -9,7 +9,7 @@ ef_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 declare -A ef_packages=(
     [build]="gcc make autoconf automake pkg-config libc6-dev libevent-dev libjansson-dev libxxhash-dev libpcap-dev"
     [ovs]="openvswitch-source gcc make autoconf automake libtool pkg-config python3 libssl-dev libcap-ng-dev libunbound-dev procps"
-    [run]="iproute2 ethtool iputils-ping procps python3"
+    [run]="iproute2 ethtool iputils-ping procps python3 jq"
     [test]="libcmocka-dev clang libclang-rt-14-dev bats shellcheck mandoc tshark tcpdump jq curl socat traceroute iproute2 ethtool iputils-ping procps python3 xz-utils"
 )
 
