@@ -185,6 +185,27 @@ ef_net_listen(struct ef_net_address *address, int backlog, struct ef_error *err)
                : ef_error_set(err, rc, "cannot listen on %s: %s", text, strerror(-rc));
 }
 
+int
+ef_net_connect(const struct ef_net_address *address)
+{
+    static const int on = 1;
+    int fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -errno;
+    }
+    if (address->storage.ss_family != AF_UNIX) {
+        /* Head and body of a request are two writes: Nagle's algorithm and the
+         * peer's delayed acknowledgement would cost 40 ms each time. */
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    if (connect(fd, (const struct sockaddr *) &address->storage, address->len) && errno != EINPROGRESS) {
+        int code = errno;
+        close(fd);
+        return -code;
+    }
+    return fd;
+}
+
 void
 ef_net_unlink(const struct ef_net_address *address)
 {

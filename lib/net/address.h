@@ -40,6 +40,11 @@ bool ef_net_address_is_local(const struct ef_net_address *address);
  * negative errno with `err`, which for a busy port says so. */
 int ef_net_listen(struct ef_net_address *address, int backlog, struct ef_error *err);
 
+/* Begins to connect: non-blocking, close-on-exec, without Nagle's delay.
+ * Returns the descriptor (which becomes writable when the outcome is known) or
+ * a negative errno. */
+int ef_net_connect(const struct ef_net_address *address);
+
 /* The reverse of a Unix ef_net_listen(): removes the socket file. */
 void ef_net_unlink(const struct ef_net_address *address);
 

@@ -1,12 +1,20 @@
 if HAVE_CMOCKA
 EF_NET_TESTS = \
+	test/unit/net/test_http_client \
 	test/unit/net/test_http_query \
+	test/unit/net/test_http_response \
 	test/unit/net/test_http_server
 check_PROGRAMS += $(EF_NET_TESTS)
 TESTS += $(EF_NET_TESTS)
+test_unit_net_test_http_client_SOURCES = test/unit/net/test_http_client.c
+test_unit_net_test_http_client_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_net_test_http_client_LDADD = $(EF_TEST_LDADD)
 test_unit_net_test_http_query_SOURCES = test/unit/net/test_http_query.c
 test_unit_net_test_http_query_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_net_test_http_query_LDADD = $(EF_TEST_LDADD)
+test_unit_net_test_http_response_SOURCES = test/unit/net/test_http_response.c
+test_unit_net_test_http_response_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_net_test_http_response_LDADD = $(EF_TEST_LDADD)
 test_unit_net_test_http_server_SOURCES = test/unit/net/test_http_server.c
 test_unit_net_test_http_server_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_net_test_http_server_LDADD = $(EF_TEST_LDADD)

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP client; see http_client.h. */
+#include <config.h>
+
+#include "net/http_client.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/address.h"
+#include "net/http_response.h"
+
+enum { DEFAULT_TIMEOUT_MS = 5000, DEFAULT_MAX_BYTES = 64 << 20, READ_BYTES = 65536 };
+
+struct ef_http_call {
+    struct event_base *base;
+    struct bufferevent *bev; /* NULL if connecting failed at once. */
+    struct event *deadline;  /* Also used to report an immediate failure. */
+    struct ef_http_call_spec spec;
+    char program[32];
+    char where[EF_NET_ADDRESS_TEXT_SIZE];
+    struct evbuffer *kept; /* The body, or the beginning of a line. */
+    struct ef_http_response response;
+    struct ef_error error;
+    bool paused, deadline_is_report;
+    bool in_callback, cancelled; /* Cancelled inside a callback: freed after it. */
+};
+
+/* --- Life ----------------------------------------------------------------- */
+
+static void
+call_free(struct ef_http_call *call)
+{
+    if (call->bev) {
+        bufferevent_free(call->bev);
+    }
+    if (call->deadline) {
+        event_free(call->deadline);
+    }
+    evbuffer_free(call->kept);
+    free(call);
+}
+
+void
+ef_http_call_cancel(struct ef_http_call *call)
+{
+    if (!call) {
+        return;
+    }
+    if (call->in_callback) {
+        call->cancelled = true;
+        return;
+    }
+    call_free(call);
+}
+
+/* Ends the call: tells its owner, then frees it. */
+static void
+finish(struct ef_http_call *call)
+{
+    evbuffer_add(call->kept, "", 1);
+    struct ef_http_result result = {
+        .status = call->error.text[0] ? 0 : call->response.status,
+        .error = call->error.text[0] ? call->error.text : NULL,
+        .body = (const char *) evbuffer_pullup(call->kept, -1),
+        .body_len = evbuffer_get_length(call->kept) - 1,
+    };
+    call->in_callback = true;
+    call->spec.on_done(call->spec.ctx, &result);
+    call_free(call);
+}
+
+static void
+fail_with_errno(struct ef_http_call *call, int code)
+{
+    const char *who = call->program[0] ? call->program : "a server";
+    if (code == ECONNREFUSED || code == ENOENT) {
+        ef_error_set(&call->error, -code, "%s: %s: is %s running?", call->where,
+                     code == ENOENT ? "no such socket" : "connection refused", who);
+    } else {
+        ef_error_set(&call->error, -code, "%s: %s", call->where, strerror(code));
+    }
+}
+
+/* --- The body ------------------------------------------------------------- */
+
+static size_t
+max_bytes(const struct ef_http_call *call)
+{
+    return call->spec.max_bytes ? call->spec.max_bytes : DEFAULT_MAX_BYTES;
+}
+
+static void
+too_large(struct ef_http_call *call, const char *what)
+{
+    ef_error_set(&call->error, -EMSGSIZE, "%s: the answer has %s of more than %zu bytes", call->where, what,
+                 max_bytes(call));
+}
+
+/* Hands out the whole lines in `kept`. */
+static void
+split_lines(struct ef_http_call *call)
+{
+    size_t len;
+    char *line;
+    while (!call->cancelled && (line = evbuffer_readln(call->kept, &len, EVBUFFER_EOL_CRLF))) {
+        if (len > max_bytes(call)) {
+            too_large(call, "a line");
+            free(line);
+            return;
+        }
+        if (len) {
+            call->spec.on_line(call->spec.ctx, line, len);
+        }
+        free(line);
+    }
+    if (evbuffer_get_length(call->kept) > max_bytes(call)) {
+        too_large(call, "a line");
+    }
+}
+
+static void
+on_body(void *ctx, const char *data, size_t len)
+{
+    struct ef_http_call *call = ctx;
+    bool streamed = call->response.status / 100 == 2;
+    if (call->cancelled || call->error.text[0] || !len) {
+        return;
+    }
+    if (streamed && call->spec.on_data) {
+        call->spec.on_data(call->spec.ctx, data, len);
+        return;
+    }
+    evbuffer_add(call->kept, data, len);
+    if (streamed && call->spec.on_line) {
+        split_lines(call);
+    } else if (evbuffer_get_length(call->kept) > max_bytes(call)) {
+        too_large(call, "a body");
+    }
+}
+
+/* The last line need not have an end. */
+static void
+flush_last_line(struct ef_http_call *call)
+{
+    if (call->spec.on_line && call->response.status / 100 == 2 && evbuffer_get_length(call->kept)) {
+        evbuffer_add(call->kept, "\n", 1);
+        split_lines(call);
+    }
+}
+
+/* --- The connection ------------------------------------------------------- */
+
+/* Goes on after the response reader said `rc`. */
+static void
+after_progress(struct ef_http_call *call, int rc)
+{
+    if (rc == 1 && !call->error.text[0] && !call->cancelled) {
+        flush_last_line(call);
+    } else if (rc < 0) {
+        ef_error_prefix(&call->error, rc, "%s", call->where);
+    }
+    call->in_callback = false;
+    if (call->cancelled) {
+        call_free(call);
+    } else if (rc || call->error.text[0]) {
+        finish(call);
+    }
+}
+
+/* Feeds what has arrived to the response reader. Returns as that does. */
+static int
+feed(struct ef_http_call *call)
+{
+    struct evbuffer *in = bufferevent_get_input(call->bev);
+    int rc = 0;
+    while (!rc && !call->cancelled && !call->paused && !call->error.text[0] && evbuffer_get_length(in)) {
+        size_t len = EF_MIN(evbuffer_get_contiguous_space(in), (size_t) READ_BYTES);
+        const char *data = (const char *) evbuffer_pullup(in, (ssize_t) len);
+        struct ef_error err = EF_ERROR_INIT;
+        rc = ef_http_response_feed(&call->response, data, len, &err);
+        if (rc < 0 && !call->error.text[0]) {
+            call->error = err;
+        }
+        evbuffer_drain(in, len);
+    }
+    return rc;
+}
+
+static void
+on_readable(struct bufferevent *bev, void *arg)
+{
+    struct ef_http_call *call = arg;
+    call->in_callback = true;
+    after_progress(call, feed(call));
+}
+
+static void
+on_event(struct bufferevent *bev, short what, void *arg)
+{
+    struct ef_http_call *call = arg;
+    int code = EVUTIL_SOCKET_ERROR();
+    if (what & BEV_EVENT_CONNECTED) {
+        return;
+    }
+    if (what & BEV_EVENT_EOF) {
+        call->in_callback = true;
+        call->paused = false; /* Nothing more will come that could be waited for. */
+        int rc = feed(call);
+        bool going_on = !rc && !call->cancelled && !call->error.text[0];
+        after_progress(call, going_on ? ef_http_response_end(&call->response, &call->error) : rc);
+        return;
+    }
+    if (what & BEV_EVENT_TIMEOUT) {
+        ef_error_set(&call->error, -ETIMEDOUT, "%s: no answer within %.1f s", call->where,
+                     (double) call->spec.timeout_ms / 1000);
+    } else {
+        fail_with_errno(call, code);
+    }
+    finish(call);
+}
+
+static void
+on_deadline(evutil_socket_t fd, short what, void *arg)
+{
+    struct ef_http_call *call = arg;
+    if (!call->deadline_is_report) {
+        ef_error_set(&call->error, -ETIMEDOUT, "%s: no whole answer within %.1f s", call->where,
+                     (double) call->spec.deadline_ms / 1000);
+    }
+    finish(call);
+}
+
+static struct timeval
+timeval_of_ms(int64_t ms)
+{
+    return (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+}
+
+static void
+set_timeouts(struct ef_http_call *call, bool on)
+{
+    struct timeval tv = timeval_of_ms(call->spec.timeout_ms);
+    bufferevent_set_timeouts(call->bev, on ? &tv : NULL, on ? &tv : NULL);
+}
+
+void
+ef_http_call_pause(struct ef_http_call *call)
+{
+    if (!call->paused && call->bev) {
+        call->paused = true;
+        bufferevent_disable(call->bev, EV_READ);
+        set_timeouts(call, false);
+    }
+}
+
+void
+ef_http_call_resume(struct ef_http_call *call)
+{
+    if (call->paused) {
+        call->paused = false;
+        set_timeouts(call, true);
+        bufferevent_enable(call->bev, EV_READ);
+        /* What was read before the pause waits in the buffer. */
+        bufferevent_trigger(call->bev, EV_READ, BEV_OPT_DEFER_CALLBACKS);
+    }
+}
+
+/* --- The start ------------------------------------------------------------ */
+
+/* Reads the base URL of a server. */
+static int
+parse_server(const char *server, struct ef_net_address *address, struct ef_error *err)
+{
+    char host[128];
+    if (!strncmp(server, "unix:", 5)) {
+        return ef_net_address_parse(server, address, err);
+    }
+    if (!strncmp(server, "https:", 6)) {
+        return ef_error_set(err, -EINVAL, "'%.80s': HTTPS is not there yet; use http:// on loopback", server);
+    }
+    if (strncmp(server, "http://", 7)) {
+        return ef_error_set(err, -EINVAL, "'%.80s' is not a URL; write http://127.0.0.1:PORT or unix:/path", server);
+    }
+    const char *p = server + 7;
+    size_t len = strcspn(p, "/");
+    if (len + 4 > sizeof host || (p[len] && p[len + 1])) {
+        return ef_error_set(err, -EINVAL, "'%.80s' has more than a host and a port; write http://127.0.0.1:PORT",
+                            server);
+    }
+    memcpy(host, p, len);
+    host[len] = '\0';
+    const char *colon = strrchr(host, ':'), *bracket = strrchr(host, ']');
+    if (!colon || (bracket && colon < bracket)) {
+        memcpy(host + len, ":80", 4);
+    }
+    return ef_net_address_parse(host, address, err);
+}
+
+int
+ef_http_server_url_check(const char *server, struct ef_error *err)
+{
+    struct ef_net_address address;
+    return parse_server(server, &address, err);
+}
+
+static void
+write_request(struct ef_http_call *call, const struct ef_http_call_spec *spec)
+{
+    struct evbuffer *out = bufferevent_get_output(call->bev);
+    const char *host = strncmp(call->where, "unix:", 5) ? call->where : "localhost";
+    evbuffer_add_printf(out, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n", spec->method ? spec->method : "GET",
+                        spec->target, host);
+    if (spec->body) {
+        evbuffer_add_printf(out, "Content-Type: %s\r\nContent-Length: %zu\r\n",
+                            spec->content_type ? spec->content_type : "application/json", spec->body_len);
+    }
+    evbuffer_add(out, "\r\n", 2);
+    evbuffer_add(out, spec->body, spec->body ? spec->body_len : 0);
+}
+
+/* A target with a space or a line end would become another request. */
+static bool
+target_is_clean(const char *target)
+{
+    for (const unsigned char *p = (const unsigned char *) target; *p; p++) {
+        if (*p <= ' ' || *p >= 0x7f) {
+            return false;
+        }
+    }
+    return *target == '/';
+}
+
+static void
+connect_call(struct ef_http_call *call, const struct ef_net_address *address, const struct ef_http_call_spec *spec)
+{
+    int fd = ef_net_connect(address);
+    call->bev = fd >= 0 ? bufferevent_socket_new(call->base, fd, BEV_OPT_CLOSE_ON_FREE) : NULL;
+    if (!call->bev) {
+        fail_with_errno(call, fd < 0 ? -fd : ENOMEM);
+        if (fd >= 0) {
+            close(fd);
+        }
+        call->deadline_is_report = true;
+        event_active(call->deadline, EV_TIMEOUT, 1);
+        return;
+    }
+    write_request(call, spec);
+    bufferevent_setcb(call->bev, on_readable, NULL, on_event, call);
+    bufferevent_setwatermark(call->bev, EV_READ, 0, READ_BYTES);
+    set_timeouts(call, true);
+    bufferevent_socket_connect(call->bev, NULL, 0);
+    bufferevent_enable(call->bev, EV_READ | EV_WRITE);
+    if (spec->deadline_ms) {
+        struct timeval tv = timeval_of_ms(spec->deadline_ms);
+        event_add(call->deadline, &tv);
+    }
+}
+
+int
+ef_http_call_start(struct event_base *base, const struct ef_http_call_spec *spec, struct ef_http_call **out,
+                   struct ef_error *err)
+{
+    struct ef_net_address address;
+    int rc = parse_server(spec->server, &address, err);
+    if (rc) {
+        return rc;
+    }
+    if (!target_is_clean(spec->target)) {
+        return ef_error_set(err, -EINVAL, "'%.80s' is not an encoded path", spec->target);
+    }
+    struct ef_http_call *call = calloc(1, sizeof *call);
+    if (!call) {
+        return ef_error_set(err, -ENOMEM, "out of memory");
+    }
+    call->base = base;
+    call->spec = *spec;
+    call->spec.timeout_ms = spec->timeout_ms ? spec->timeout_ms : DEFAULT_TIMEOUT_MS;
+    snprintf(call->program, sizeof call->program, "%s", spec->program ? spec->program : "");
+    ef_net_address_format(&address, call->where);
+    call->kept = evbuffer_new();
+    call->deadline = evtimer_new(base, on_deadline, call);
+    call->error = EF_ERROR_INIT;
+    if (!call->kept || !call->deadline) {
+        abort(); /* Control path. */
+    }
+    ef_http_response_init(&call->response, on_body, call);
+    connect_call(call, &address, spec);
+    *out = call;
+    return 0;
+}
+
+char *
+ef_http_result_explain(const struct ef_http_result *result, char *buf, size_t size)
+{
+    if (result->error) {
+        snprintf(buf, size, "%s", result->error);
+        return buf;
+    }
+    json_t *json = json_loadb(result->body, result->body_len, 0, NULL);
+    const char *message = json_string_value(json_object_get(json_object_get(json, "error"), "message"));
+    if (message) {
+        snprintf(buf, size, "%s", message);
+    } else {
+        snprintf(buf, size, "HTTP status %d", result->status);
+    }
+    json_decref(json);
+    return buf;
+}
+
+/* --- Blocking ------------------------------------------------------------- */
+
+/* The caller's callbacks get the caller's context; ours comes before. */
+struct fetch {
+    const struct ef_http_call_spec *spec;
+    struct event_base *base;
+    struct ef_http_answer *answer;
+    struct ef_error *err;
+    int rc;
+};
+
+static void
+fetch_done(void *ctx, const struct ef_http_result *result)
+{
+    struct fetch *fetch = ctx;
+    if (result->error) {
+        fetch->rc = ef_error_set(fetch->err, -EIO, "%s", result->error);
+    } else {
+        fetch->answer->status = result->status;
+        fetch->answer->body = malloc(result->body_len + 1);
+        if (!fetch->answer->body) {
+            abort();
+        }
+        memcpy(fetch->answer->body, result->body, result->body_len + 1);
+        fetch->answer->body_len = result->body_len;
+    }
+    event_base_loopbreak(fetch->base);
+}
+
+static void
+fetch_data(void *ctx, const char *data, size_t len)
+{
+    const struct ef_http_call_spec *spec = ((struct fetch *) ctx)->spec;
+    spec->on_data(spec->ctx, data, len);
+}
+
+static void
+fetch_line(void *ctx, char *line, size_t len)
+{
+    const struct ef_http_call_spec *spec = ((struct fetch *) ctx)->spec;
+    spec->on_line(spec->ctx, line, len);
+}
+
+int
+ef_http_fetch(const struct ef_http_call_spec *spec, struct ef_http_answer *answer, struct ef_error *err)
+{
+    struct event_base *base = event_base_new();
+    if (!base) {
+        return ef_error_set(err, -ENOMEM, "out of memory");
+    }
+    memset(answer, 0, sizeof *answer);
+    struct fetch fetch = {spec, base, answer, err, 0};
+    struct ef_http_call_spec inner = *spec;
+    inner.on_data = spec->on_data ? fetch_data : NULL;
+    inner.on_line = spec->on_line ? fetch_line : NULL;
+    inner.on_done = fetch_done;
+    inner.ctx = &fetch;
+    struct ef_http_call *call;
+    fetch.rc = ef_http_call_start(base, &inner, &call, err);
+    if (!fetch.rc) {
+        event_base_dispatch(base);
+    }
+    event_base_free(base);
+    return fetch.rc;
+}
+
+void
+ef_http_answer_deinit(struct ef_http_answer *answer)
+{
+    free(answer->body);
+    answer->body = NULL;
+}
