@@ -13,6 +13,22 @@ EXTRA_DIST += \
 	ovs-patches/0002-dpif-netdev-Copy-received-packets-for-Everflow.patch \
 	ovs-patches/0003-vswitchd-Configure-Everflow-in-the-database.patch
 
+# What it put on the wire: the contract with lib/packet.
+EXTRA_DIST += \
+	test/vectors/ovs/README.md \
+	test/vectors/ovs/debug.pcap \
+	test/vectors/ovs/erspan2.pcap \
+	test/vectors/ovs/erspan3.pcap \
+	test/vectors/ovs/gre.pcap \
+	test/vectors/ovs/ipv6.pcap \
+	test/vectors/ovs/sampled.pcap \
+	test/vectors/ovs/truncated-erspan2.pcap \
+	test/vectors/ovs/truncated.pcap \
+	test/vectors/ovs/tunnels.pcap \
+	test/vectors/ovs/vlan-erspan2.pcap \
+	test/vectors/ovs/vlan-erspan3.pcap \
+	test/vectors/ovs/vlan-gre.pcap
+
 # Up to date is decided by the script, from the contents of what goes in.
 .PHONY: ovs ovs-check
 ovs:
