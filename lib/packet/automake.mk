@@ -1,1 +1,11 @@
-# lib/packet: sources are added here: lib_libeverflow_a_SOURCES += lib/packet/...
+lib_libeverflow_a_SOURCES += \
+	lib/packet/address.c \
+	lib/packet/build.c lib/packet/build.h \
+	lib/packet/copy.c lib/packet/copy.h lib/packet/copy_build.c \
+	lib/packet/cursor.h \
+	lib/packet/headers.h \
+	lib/packet/identity.c lib/packet/identity.h \
+	lib/packet/ipv6_chain.c lib/packet/ipv6_chain.h \
+	lib/packet/packet.c lib/packet/packet.h lib/packet/packet_internal.h \
+	lib/packet/summary.c
+EXTRA_DIST += lib/packet/README.md
