@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trace of one packet; see packet_trace.h. */
+#include <config.h>
+
+#include "trace/packet_trace.h"
+
+#include <string.h>
+
+/* TTL and traffic class of the IP header that is layer `index`. */
+static void
+ip_fields(const struct ef_packet *packet, unsigned index, uint8_t *ttl, uint8_t *traffic_class)
+{
+    const uint8_t *header = ef_packet_layer_data(packet, index);
+    if (packet->layers[index].proto == EF_PROTO_IPV4) {
+        *traffic_class = header[1];
+        *ttl = header[8];
+    } else {
+        *traffic_class = (uint8_t) (header[0] << 4 | header[1] >> 4);
+        *ttl = header[7];
+    }
+}
+
+static uint8_t
+hop_flags(const struct ef_copy *copy, const struct ef_packet *packet)
+{
+    uint8_t flags = 0;
+    flags |= copy->egress ? EF_HOP_EGRESS : 0;
+    flags |= copy->has_port ? EF_HOP_HAS_PORT : 0;
+    flags |= copy->has_sequence ? EF_HOP_HAS_SEQUENCE : 0;
+    flags |= copy->has_switch_time ? EF_HOP_HAS_SWITCH_TIME : 0;
+    flags |= copy->truncated ? EF_HOP_TRUNCATED : 0;
+    if (packet->inner_ip != EF_NO_LAYER) {
+        flags |= EF_HOP_HAS_IP;
+        flags |= packet->inner_ip != packet->outer_ip ? EF_HOP_ENCAPSULATED : 0;
+    }
+    return flags;
+}
+
+void
+ef_hop_of_copy(struct ef_hop *hop, const struct ef_copy *copy, const struct ef_packet *packet, struct ef_time arrival)
+{
+    memset(hop, 0, sizeof *hop);
+    memcpy(hop->switch_address, copy->switch_address, sizeof hop->switch_address);
+    hop->arrival = arrival;
+    hop->switch_time = copy->has_switch_time ? copy->switch_time : (struct ef_time){0};
+    hop->port = copy->has_port ? copy->port : 0;
+    hop->sequence = copy->has_sequence ? copy->sequence : 0;
+    hop->flags = hop_flags(copy, packet);
+    if (packet->n_layers > 0) {
+        memcpy(hop->src_mac, packet->data + 6, sizeof hop->src_mac);
+    }
+    if (hop->flags & EF_HOP_HAS_IP) {
+        uint8_t traffic_class;
+        ip_fields(packet, packet->inner_ip, &hop->ttl, &traffic_class);
+        ip_fields(packet, packet->outer_ip, &hop->outer_ttl, &traffic_class);
+        hop->dscp = traffic_class >> 2;
+        hop->ecn = traffic_class & 3;
+    }
+}
+
+/* The same place on the path: switch, direction and encapsulation. */
+static bool
+is_same_place(const struct ef_hop *a, const struct ef_hop *b)
+{
+    return !((a->flags ^ b->flags) & (EF_HOP_EGRESS | EF_HOP_ENCAPSULATED)) &&
+           !memcmp(a->switch_address, b->switch_address, sizeof a->switch_address);
+}
+
+bool
+ef_hop_is_duplicate(const struct ef_hop *a, const struct ef_hop *b)
+{
+    return a->ttl == b->ttl && a->outer_ttl == b->outer_ttl && a->port == b->port &&
+           !((a->flags ^ b->flags) & EF_HOP_HAS_PORT) && is_same_place(a, b);
+}
+
+static struct ef_time
+hop_time(const struct ef_trace *trace, const struct ef_hop *hop)
+{
+    return trace->switch_clock ? hop->switch_time : hop->arrival;
+}
+
+static bool
+is_before(const struct ef_trace *trace, bool by_outer_ttl, const struct ef_hop *a, const struct ef_hop *b)
+{
+    if (a->ttl != b->ttl) {
+        return a->ttl > b->ttl;
+    }
+    if (by_outer_ttl && a->outer_ttl != b->outer_ttl) {
+        return a->outer_ttl > b->outer_ttl;
+    }
+    return ef_time_before(hop_time(trace, a), hop_time(trace, b));
+}
+
+/* Insertion sort: paths are short and copies mostly arrive in their order. */
+static void
+order_hops(struct ef_trace *trace, bool by_outer_ttl)
+{
+    for (int i = 1; i < trace->n_hops; i++) {
+        struct ef_hop hop = trace->hops[i];
+        int j = i;
+        while (j > 0 && is_before(trace, by_outer_ttl, &hop, &trace->hops[j - 1])) {
+            trace->hops[j] = trace->hops[j - 1];
+            j--;
+        }
+        trace->hops[j] = hop;
+    }
+}
+
+static bool
+is_again_with_lower_ttl(const struct ef_hop *a, const struct ef_hop *b)
+{
+    bool lower = b->ttl < a->ttl || (b->ttl == a->ttl && b->outer_ttl < a->outer_ttl);
+    return lower && is_same_place(a, b);
+}
+
+static bool
+has_loop(const struct ef_trace *trace)
+{
+    for (int i = 0; i < trace->n_hops; i++) {
+        for (int j = i + 1; j < trace->n_hops; j++) {
+            if (is_again_with_lower_ttl(&trace->hops[i], &trace->hops[j])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void
+ef_trace_finish(struct ef_trace *trace, uint8_t debug_dscp)
+{
+    uint8_t all = 0xff, dscp = 0;
+    for (int i = 0; i < trace->n_hops; i++) {
+        all &= trace->hops[i].flags;
+        dscp |= trace->hops[i].dscp;
+    }
+    trace->switch_clock = all & EF_HOP_HAS_SWITCH_TIME;
+    trace->debug = dscp & debug_dscp;
+    order_hops(trace, all & EF_HOP_ENCAPSULATED);
+    trace->loop = has_loop(trace);
+}
+
+int64_t
+ef_trace_since_first_ns(const struct ef_trace *trace, unsigned index)
+{
+    return ef_time_diff_ns(hop_time(trace, &trace->hops[index]), hop_time(trace, &trace->hops[0]));
+}
+
+int64_t
+ef_trace_latency_ns(const struct ef_trace *trace)
+{
+    return ef_trace_since_first_ns(trace, trace->n_hops - 1u);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trace of one packet: the switches that it crossed, in order, with what
+ * each saw of it, and the verdicts that follow from them alone.
+ *
+ * Filled by the analyzer's assembler from the copies of one packet, kept by its
+ * store, printed by trace_json.h, asked by trace_match.h:
+ *
+ *     ef_hop_of_copy(&trace.hops[trace.n_hops++], &copy, &packet, frame.arrival);
+ *     ...
+ *     ef_trace_finish(&trace, debug_dscp);
+ *     for (unsigned i = 0; i < trace.n_hops; i++) print(ef_trace_since_first_ns(&trace, i));
+ *
+ * Plain values: copied freely, no pointer inside, no thread protocol. */
+#ifndef EF_TRACE_PACKET_TRACE_H
+#define EF_TRACE_PACKET_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/time.h"
+#include "packet/copy.h"
+#include "packet/packet.h"
+
+enum {
+    EF_TRACE_MAX_HOPS = 64,
+    EF_TRACE_MAX_BYTES = 256, /* Kept of the original, from its Ethernet header. */
+};
+
+/* Hop flags. */
+enum {
+    EF_HOP_EGRESS = 1, /* The copy was taken when the packet left the switch. */
+    EF_HOP_HAS_PORT = 2,
+    EF_HOP_HAS_SEQUENCE = 4,
+    EF_HOP_HAS_SWITCH_TIME = 8,
+    EF_HOP_HAS_IP = 16,       /* ttl, outer_ttl, dscp and ecn are valid. */
+    EF_HOP_ENCAPSULATED = 32, /* The packet was inside another IP packet here. */
+    EF_HOP_TRUNCATED = 64,
+};
+
+/* One switch's view of the packet. */
+struct ef_hop {
+    uint8_t switch_address[16]; /* IPv4 as ::ffff:a.b.c.d. */
+    struct ef_time arrival;     /* Real time at the analyzer. */
+    struct ef_time switch_time; /* Real time of the switch's clock. */
+    uint32_t port;
+    uint32_t sequence; /* Of the copies of this switch. */
+    uint8_t src_mac[6];
+    uint8_t ttl;       /* Of the innermost IP packet. */
+    uint8_t outer_ttl; /* Of the outermost; the same if not encapsulated. */
+    uint8_t dscp, ecn; /* Of the outermost, which is what switches act on. */
+    uint8_t flags;
+};
+
+struct ef_trace {
+    uint64_t id;                           /* struct ef_identity's hash. */
+    struct ef_time start;                  /* Arrival of the first and of */
+    struct ef_time end;                    /* the last copy, real time. */
+    uint8_t target[16];                    /* Where the copies were sent to. */
+    uint32_t wire_len;                     /* Of the original. */
+    uint32_t n_copies;                     /* With the duplicates. */
+    uint32_t n_duplicates;                 /* Copies that repeat a hop. */
+    uint16_t n_bytes;                      /* At `bytes`. */
+    uint8_t n_hops;                        /* At `hops`. */
+    bool loop;                             /* See ef_trace_finish(). */
+    bool debug;                            /* A hop carried the debug mark. */
+    bool switch_clock;                     /* All hops carry switch times: latencies are from them. */
+    bool hops_full;                        /* There were more than EF_TRACE_MAX_HOPS. */
+    bool copies_lost;                      /* The analyzer lost copies meanwhile: a hop may be missing. */
+    uint8_t bytes[EF_TRACE_MAX_BYTES];     /* The original as its first hop saw it. */
+    struct ef_hop hops[EF_TRACE_MAX_HOPS]; /* In the packet's order once finished. */
+};
+
+/* Fills `hop` with what `copy` and the original in it, parsed into `packet`,
+ * say. */
+void ef_hop_of_copy(struct ef_hop *hop, const struct ef_copy *copy, const struct ef_packet *packet,
+                    struct ef_time arrival);
+
+/* True if `b` repeats `a`: same switch, TTL, port and direction. */
+bool ef_hop_is_duplicate(const struct ef_hop *a, const struct ef_hop *b);
+
+/* Orders the hops and gives the verdicts, once all copies are there.
+ *
+ * Order: TTL descending, then the switches' time if all hops carry it, else
+ * the arrival. Where all copies are encapsulated (an overlay, whose inner TTL
+ * stands still), the outer TTL decides before the time does.
+ *
+ * Loop: a switch is there again with a lower TTL, in the same direction and
+ * encapsulation. (A switch that copies at ingress and egress, or that sees a
+ * packet go into a tunnel end beside it and come out again, is no loop.)
+ *
+ * Debug: a hop's DSCP has one of the bits `debug_dscp`. */
+void ef_trace_finish(struct ef_trace *trace, uint8_t debug_dscp);
+
+/* The time from the first hop to hop `index` and to the last hop, of a finished
+ * trace with at least one hop; negative where the switches' clocks disagree. */
+int64_t ef_trace_since_first_ns(const struct ef_trace *trace, unsigned index);
+int64_t ef_trace_latency_ns(const struct ef_trace *trace);
+
+#endif

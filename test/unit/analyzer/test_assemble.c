@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of analyzer/assemble: copies into traces, closing, limits, floods. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "analyzer/assemble.h"
+#include "test/unit/analyzer/copies.h"
+
+enum { MAX_CLOSED = 4096, IDLE = 1000000 };
+
+/* What the assembler closed. */
+struct closed {
+    struct ef_trace *traces;
+    unsigned n;
+};
+
+static void
+on_closed(void *ctx, const struct ef_trace *trace)
+{
+    struct closed *closed = ctx;
+    if (closed->n < MAX_CLOSED) {
+        closed->traces[closed->n] = *trace;
+    }
+    closed->n++;
+}
+
+struct fixture {
+    struct closed closed;
+    struct assembler *a;
+};
+
+static void
+begin(struct fixture *f, uint64_t memory_bytes)
+{
+    struct ef_error err = EF_ERROR_INIT;
+    *f = (struct fixture){.closed.traces = calloc(MAX_CLOSED, sizeof(struct ef_trace))};
+    struct assembler_config config = {
+        .memory_bytes = memory_bytes, .idle_ns = IDLE, .debug_dscp = 1, .closed = on_closed, .ctx = &f->closed};
+    assert_int_equal(assembler_create(&config, &f->a, &err), 0);
+    assert_true(assembler_memory(f->a) <= memory_bytes);
+}
+
+static void
+end(struct fixture *f)
+{
+    assembler_destroy(f->a);
+    free(f->closed.traces);
+}
+
+static void
+add(struct fixture *f, struct copy_record record)
+{
+    const struct copy_record *records[] = {&record};
+    assembler_add(f->a, records, 1);
+}
+
+static unsigned
+close_idle(struct fixture *f, int64_t now)
+{
+    unsigned n, sum = 0;
+    do {
+        n = assembler_close_idle(f->a, (struct ef_time){now}, 64);
+        sum += n;
+    } while (n >= 64);
+    return sum;
+}
+
+static void
+copies_of_a_packet_become_its_hops(void **state)
+{
+    struct fixture f;
+    begin(&f, 1 << 20);
+    add(&f, make_copy(1, 2, 63, 200));
+    add(&f, make_copy(2, 1, 64, 210));
+    add(&f, make_copy(1, 1, 64, 220)); /* Overtaken on its way to us. */
+    add(&f, make_copy(1, 3, 62, 300));
+    assert_int_equal(close_idle(&f, IDLE - 1), 0);
+    assert_int_equal(close_idle(&f, 2 * IDLE), 2);
+    const struct ef_trace *t = f.closed.traces[0].n_hops == 3 ? &f.closed.traces[0] : &f.closed.traces[1];
+    assert_int_equal(t->n_hops, 3);
+    assert_int_equal(t->n_copies, 3);
+    assert_int_equal(t->hops[0].ttl, 64);
+    assert_int_equal(t->hops[1].ttl, 63);
+    assert_int_equal(t->hops[2].ttl, 62);
+    assert_int_equal(t->bytes[0], 64);
+    assert_int_equal(t->start.ns, 200);
+    assert_int_equal(t->end.ns, 300);
+    assert_false(t->loop || t->copies_lost || t->hops_full);
+    end(&f);
+}
+
+static void
+each_copy_keeps_its_trace_open(void **state)
+{
+    struct fixture f;
+    begin(&f, 1 << 20);
+    for (int i = 0; i < 10; i++) {
+        add(&f, make_copy(1, (uint8_t) i, (uint8_t) (64 - i), i * (IDLE - 1)));
+        assert_int_equal(close_idle(&f, i * (IDLE - 1)), 0);
+    }
+    int64_t last = 9 * (IDLE - 1);
+    assert_int_equal(close_idle(&f, last + IDLE - 1), 0);
+    assert_int_equal(close_idle(&f, last + IDLE + IDLE / 16), 1);
+    assert_int_equal(f.closed.traces[0].n_hops, 10);
+    end(&f);
+}
+
+static void
+a_long_silence_closes_everything(void **state)
+{
+    struct fixture f;
+    begin(&f, 1 << 20);
+    for (unsigned i = 0; i < 500; i++) {
+        add(&f, make_copy(i, 1, 64, i * 5000));
+        close_idle(&f, i * 5000);
+    }
+    close_idle(&f, INT64_C(3600000000000));
+    assert_int_equal(f.closed.n, 500);
+    /* Time that starts anywhere. */
+    add(&f, make_copy(7, 1, 64, INT64_C(1800000000000000000)));
+    assert_int_equal(close_idle(&f, INT64_C(1800000000000000000) + IDLE / 2), 0);
+    assert_int_equal(close_idle(&f, INT64_C(1800000000000000000) + 2 * IDLE), 1);
+    end(&f);
+}
+
+static void
+stamps_ahead_of_the_clock_are_kept(void **state)
+{
+    struct fixture f;
+    begin(&f, 1 << 20);
+    close_idle(&f, 10 * IDLE);
+    add(&f, make_copy(1, 1, 64, 1000 * IDLE));
+    for (int64_t now = 10; now <= 1000; now++) {
+        assert_int_equal(close_idle(&f, now * IDLE), 0);
+    }
+    assert_int_equal(close_idle(&f, 1002 * IDLE), 1);
+    end(&f);
+}
+
+static void
+repeated_copies_are_counted_not_hops(void **state)
+{
+    struct fixture f;
+    begin(&f, 1 << 20);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 20; i++) {
+            add(&f, make_copy(1, (uint8_t) i, (uint8_t) (64 - i), round * 100 + i));
+        }
+    }
+    struct copy_record other_port = make_copy(1, 0, 64, 400);
+    other_port.hop.port = 2;
+    add(&f, other_port);
+    assembler_close_all(f.a);
+    assert_int_equal(f.closed.n, 1);
+    assert_int_equal(f.closed.traces[0].n_hops, 21);
+    assert_int_equal(f.closed.traces[0].n_duplicates, 40);
+    assert_int_equal(f.closed.traces[0].n_copies, 61);
+    end(&f);
+}
+
+static void
+the_original_is_kept_from_the_first_hop(void **state)
+{
+    struct fixture f;
+    begin(&f, 1 << 20);
+    struct copy_record shorter = make_copy(1, 1, 64, 1), late = make_copy(1, 2, 63, 2), longer = make_copy(1, 1, 64, 3);
+    shorter.n_bytes = 20;
+    late.n_bytes = 200;
+    longer.n_bytes = 30;
+    add(&f, late);
+    add(&f, shorter);
+    add(&f, longer);
+    add(&f, late);
+    assembler_close_all(f.a);
+    assert_int_equal(f.closed.traces[0].n_bytes, 30);
+    assert_int_equal(f.closed.traces[0].bytes[29], 64);
+    end(&f);
+}
+
+static void
+a_loop_fills_the_hops_and_is_counted(void **state)
+{
+    struct fixture f;
+    begin(&f, 1 << 20);
+    for (int i = 0; i < 100; i++) {
+        add(&f, make_copy(1, (uint8_t) (i % 2), (uint8_t) (200 - i), i));
+    }
+    assembler_close_all(f.a);
+    const struct assembler_counters *c = assembler_counters(f.a);
+    assert_int_equal(f.closed.traces[0].n_hops, EF_TRACE_MAX_HOPS);
+    assert_true(f.closed.traces[0].loop);
+    assert_true(f.closed.traces[0].hops_full);
+    for (int i = 0; i < EF_TRACE_MAX_HOPS; i++) {
+        assert_int_equal(f.closed.traces[0].hops[i].ttl, 200 - i);
+    }
+    assert_int_equal(ef_counter_get(&c->hops_full), 100 - EF_TRACE_MAX_HOPS);
+    assert_int_equal(ef_counter_get(&c->copies), EF_TRACE_MAX_HOPS);
+    assert_int_equal(ef_counter_get(&c->loops), 1);
+    end(&f);
+}
+
+static void
+losses_mark_the_traces_of_that_time(void **state)
+{
+    struct fixture f;
+    begin(&f, 1 << 20);
+    add(&f, make_copy(1, 1, 64, 0));
+    close_idle(&f, 3 * IDLE);
+    assembler_note_loss(f.a, (struct ef_time){4 * IDLE});
+    add(&f, make_copy(2, 1, 64, 4 * IDLE + IDLE / 2));
+    add(&f, make_copy(3, 1, 64, 5 * IDLE + 1));
+    assembler_close_all(f.a);
+    assert_int_equal(f.closed.n, 3);
+    for (int i = 0; i < 3; i++) {
+        const struct ef_trace *t = &f.closed.traces[i];
+        assert_int_equal(t->copies_lost, t->start.ns == 4 * IDLE + IDLE / 2);
+    }
+    end(&f);
+}
+
+/* Far more packets at once than there is room for: what exists is whole, the
+ * rest is counted, and afterwards all is as before. */
+static void
+a_flood_loses_whole_traces_and_counts_them(void **state)
+{
+    struct fixture f;
+    begin(&f, 64 << 10);
+    uint32_t capacity = assembler_capacity(f.a);
+    assert_in_range(capacity, 30, 100);
+    int64_t now = 0;
+    uint64_t sent = 0;
+    for (unsigned round = 0; round < 40; round++) {
+        /* Their copies are spread, and some traces close in between. */
+        for (uint8_t hop = 0; hop < 5; hop++) {
+            for (uint64_t packet = 0; packet < 200; packet++) {
+                add(&f, make_copy(round * 1000 + packet, hop, 64 - hop, now));
+                sent++;
+                now += IDLE / 3000;
+                close_idle(&f, now);
+            }
+        }
+    }
+    assembler_close_all(f.a);
+    const struct assembler_counters *c = assembler_counters(f.a);
+    assert_int_equal(ef_counter_get(&c->copies) + ef_counter_get(&c->table_full), sent);
+    assert_true(ef_counter_get(&c->table_full) > sent / 2);
+    assert_true(f.closed.n > capacity);
+    assert_int_equal(ef_counter_get(&c->closed), f.closed.n);
+    for (unsigned i = 0; i < EF_MIN(f.closed.n, (unsigned) MAX_CLOSED); i++) {
+        assert_int_equal(f.closed.traces[i].n_hops, 5);
+    }
+    unsigned before = f.closed.n;
+    now += 10 * IDLE;
+    close_idle(&f, now);
+    for (uint64_t packet = 0; packet < capacity; packet++) {
+        add(&f, make_copy(1000000 + packet, 1, 64, now));
+    }
+    assembler_close_all(f.a);
+    assert_int_equal(f.closed.n - before, capacity);
+    end(&f);
+}
+
+/* Long paths for every trace: the chunks run out before the traces do. */
+static void
+chunks_run_out_and_come_back(void **state)
+{
+    struct fixture f;
+    begin(&f, 64 << 10);
+    for (int round = 0; round < 3; round++) {
+        uint32_t n = assembler_capacity(f.a);
+        unsigned before = f.closed.n, hops = 0;
+        for (uint8_t hop = 0; hop < 30; hop++) {
+            for (uint64_t packet = 0; packet < n; packet++) {
+                add(&f, make_copy(packet, hop, 64 - hop, hop));
+            }
+        }
+        assembler_close_all(f.a);
+        assert_int_equal(f.closed.n - before, n);
+        for (unsigned i = before; i < f.closed.n; i++) {
+            hops += f.closed.traces[i].n_hops;
+            assert_int_equal(f.closed.traces[i].hops_full, f.closed.traces[i].n_hops < 30);
+        }
+        assert_in_range(hops, 6 * n + 1, 30 * n - 1);
+    }
+    end(&f);
+}
+
+/* Random work against a plain model: how many copies each packet has had. */
+static void
+random_copies_agree_with_a_plain_count(void **state)
+{
+    enum { PACKETS = 300, STEPS = 60000 };
+    struct fixture f;
+    begin(&f, 4 << 20);
+    uint32_t expected = 0, seed = 1;
+    int64_t last[PACKETS], now = 0;
+    uint8_t hops[PACKETS] = {0};
+    for (int i = 0; i < STEPS; i++) {
+        seed = seed * 1664525 + 1013904223;
+        unsigned packet = (seed >> 8) % PACKETS;
+        now += (seed >> 20) % 2000;
+        close_idle(&f, now);
+        if (hops[packet] && now - last[packet] > IDLE + IDLE / 16) {
+            hops[packet] = 0;
+        }
+        if (hops[packet] && now - last[packet] >= IDLE) {
+            continue; /* Closed or not: both are right. */
+        }
+        expected += hops[packet] == 0;
+        hops[packet]++;
+        last[packet] = now;
+        add(&f, make_copy(packet, hops[packet] % 30, (uint8_t) (200 - hops[packet] % 50), now));
+    }
+    assembler_close_all(f.a);
+    assert_int_equal(f.closed.n, expected);
+    end(&f);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_of_a_packet_become_its_hops),
+        cmocka_unit_test(each_copy_keeps_its_trace_open),
+        cmocka_unit_test(a_long_silence_closes_everything),
+        cmocka_unit_test(stamps_ahead_of_the_clock_are_kept),
+        cmocka_unit_test(repeated_copies_are_counted_not_hops),
+        cmocka_unit_test(the_original_is_kept_from_the_first_hop),
+        cmocka_unit_test(a_loop_fills_the_hops_and_is_counted),
+        cmocka_unit_test(losses_mark_the_traces_of_that_time),
+        cmocka_unit_test(a_flood_loses_whole_traces_and_counts_them),
+        cmocka_unit_test(chunks_run_out_and_come_back),
+        cmocka_unit_test(random_copies_agree_with_a_plain_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
