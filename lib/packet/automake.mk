@@ -7,5 +7,6 @@ lib_libeverflow_a_SOURCES += \
 	lib/packet/identity.c lib/packet/identity.h \
 	lib/packet/ipv6_chain.c lib/packet/ipv6_chain.h \
 	lib/packet/packet.c lib/packet/packet.h lib/packet/packet_internal.h \
+	lib/packet/pcapng.c lib/packet/pcapng.h \
 	lib/packet/summary.c
 EXTRA_DIST += lib/packet/README.md
