@@ -6,5 +6,9 @@ lib_libeverflow_a_SOURCES += \
 	lib/net/http_server.c lib/net/http_server.h \
 	lib/net/http_server_private.h \
 	lib/net/http_stream.c \
-	lib/net/metrics.c lib/net/metrics.h
+	lib/net/json_framer.c lib/net/json_framer.h \
+	lib/net/jsonrpc.c lib/net/jsonrpc.h \
+	lib/net/metrics.c lib/net/metrics.h \
+	lib/net/ovsdb_client.c lib/net/ovsdb_client.h \
+	lib/net/ovsdb_value.c lib/net/ovsdb_value.h
 EXTRA_DIST += lib/net/README.md

@@ -3,7 +3,9 @@ EF_NET_TESTS = \
 	test/unit/net/test_http_client \
 	test/unit/net/test_http_query \
 	test/unit/net/test_http_response \
-	test/unit/net/test_http_server
+	test/unit/net/test_http_server \
+	test/unit/net/test_jsonrpc \
+	test/unit/net/test_ovsdb_client
 check_PROGRAMS += $(EF_NET_TESTS)
 TESTS += $(EF_NET_TESTS)
 test_unit_net_test_http_client_SOURCES = test/unit/net/test_http_client.c
@@ -18,4 +20,10 @@ test_unit_net_test_http_response_LDADD = $(EF_TEST_LDADD)
 test_unit_net_test_http_server_SOURCES = test/unit/net/test_http_server.c
 test_unit_net_test_http_server_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_net_test_http_server_LDADD = $(EF_TEST_LDADD)
+test_unit_net_test_jsonrpc_SOURCES = test/unit/net/test_jsonrpc.c
+test_unit_net_test_jsonrpc_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_net_test_jsonrpc_LDADD = $(EF_TEST_LDADD)
+test_unit_net_test_ovsdb_client_SOURCES = test/unit/net/test_ovsdb_client.c
+test_unit_net_test_ovsdb_client_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_net_test_ovsdb_client_LDADD = $(EF_TEST_LDADD)
 endif
