@@ -18,7 +18,6 @@
 #include "base/util.h"
 
 struct ef_packet;
-struct evbuffer;
 
 /* Which fields a text may use. */
 enum ef_filter_kind {
@@ -51,6 +50,19 @@ struct ef_filter;
  * The caller frees it with ef_filter_destroy(). */
 int ef_filter_compile(const char *text, enum ef_filter_kind kind, struct ef_filter **filter, struct ef_error *err);
 void ef_filter_destroy(struct ef_filter *filter); /* NULL is fine. */
+
+/* The filter in its one normal form, which compiles to an equal filter: values
+ * as the program understood them, parentheses where needed. Lives as long as
+ * the filter. */
+const char *ef_filter_text(const struct ef_filter *filter);
+
+/* The program for people: the normal form and a line per test. The caller
+ * frees the text with free(); NULL for lack of memory. */
+char *ef_filter_explain(const struct ef_filter *filter);
+
+/* Names of the fields, for completion and --help: the `index`th one that may
+ * be used in `kind` with a few words about it, or NULL after the last. */
+const char *ef_filter_field_name(enum ef_filter_kind kind, size_t index, const char **help);
 
 bool ef_filter_match(const struct ef_filter *filter, const struct ef_filter_input *in);
 

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tree to program; see program.h.
+ *
+ * Tests are emitted last one first, so that the places to go to are known when
+ * a test is emitted; at the end the list is turned round. The order of the
+ * tests in the text is kept: who wrote the filter knows what is rare. */
+#include <config.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "filter/filter.h"
+#include "filter/program.h"
+#include "packet/packet.h"
+
+struct compiler {
+    struct ef_filter *filter;
+};
+
+static uint16_t emit_node(struct compiler *c, const struct ef_node *node, uint16_t then, uint16_t otherwise);
+
+/* Upper bounds of the tests and ranges of the tree. */
+static void
+count(const struct ef_node *node, size_t *n_tests, size_t *n_ranges)
+{
+    for (const struct ef_node *child = node->first; child; child = child->next) {
+        count(child, n_tests, n_ranges);
+    }
+    if (node->type > EF_NODE_NOT) {
+        *n_tests += 1;
+        *n_ranges += 2; /* A mask, and the range that a relation makes. */
+        for (const struct ef_operand *operand = node->operands; operand; operand = operand->next) {
+            *n_ranges += 1;
+        }
+    }
+}
+
+static struct ef_insn *
+emit(struct compiler *c, enum ef_opcode op, uint16_t then, uint16_t otherwise)
+{
+    struct ef_insn *insn = &c->filter->insns[c->filter->n_insns++];
+    *insn = (struct ef_insn){.op = op, .then = then, .otherwise = otherwise};
+    return insn;
+}
+
+static uint16_t
+last_emitted(const struct compiler *c)
+{
+    return (uint16_t) (c->filter->n_insns - 1);
+}
+
+static ef_u128
+greatest_value(const struct ef_field *field)
+{
+    return field->type == EF_FIELD_DURATION ? UINT64_MAX
+           : field->bits == 128             ? ~(ef_u128) 0
+                                            : ((ef_u128) 1 << field->bits) - 1;
+}
+
+/* The values that fulfil a relation to `value`; false if there are none. For a
+ * prefix, greater means beyond it and less before it, as in Wireshark. */
+static bool
+range_of_relation(const struct ef_field *field, enum ef_relation relation, const struct ef_value_range *value,
+                  struct ef_value_range *range)
+{
+    *range = *value;
+    switch (relation) {
+    case EF_RELATION_LT:
+        *range = (struct ef_value_range){0, value->low - 1};
+        return value->low > 0;
+    case EF_RELATION_LE:
+        range->low = 0;
+        return true;
+    case EF_RELATION_GT:
+        *range = (struct ef_value_range){value->high + 1, greatest_value(field)};
+        return value->high < greatest_value(field);
+    case EF_RELATION_GE:
+        range->high = greatest_value(field);
+        return true;
+    default:
+        return true;
+    }
+}
+
+static int
+compare_ranges(const void *a_, const void *b_)
+{
+    const struct ef_value_range *a = a_, *b = b_;
+    return (a->low > b->low) - (a->low < b->low);
+}
+
+/* Sorts the `n` ranges at `ranges` and joins those that meet; returns how many
+ * are left. Those with low > high hold no value and are dropped. */
+static size_t
+merge_ranges(struct ef_value_range *ranges, size_t n)
+{
+    size_t kept = 0;
+    qsort(ranges, n, sizeof *ranges, compare_ranges);
+    for (size_t i = 0; i < n; i++) {
+        struct ef_value_range *last = kept ? &ranges[kept - 1] : NULL;
+        if (ranges[i].low > ranges[i].high) {
+            continue;
+        }
+        if (last && (last->high == ~(ef_u128) 0 || ranges[i].low <= last->high + 1)) {
+            last->high = EF_MAX(last->high, ranges[i].high);
+        } else {
+            ranges[kept++] = ranges[i];
+        }
+    }
+    return kept;
+}
+
+/* Load operations in the order of enum ef_opcode. */
+static enum ef_opcode
+load_opcode(const struct ef_field *field, bool all)
+{
+    unsigned log2_width = (unsigned) __builtin_ctz(field->width);
+    if (field->access == EF_ACCESS_PAIR) {
+        return (all ? EF_OP_PAIR2_ALL : EF_OP_PAIR2_ANY) + log2_width - 1;
+    }
+    return (all ? EF_OP_LOAD1_ALL : EF_OP_LOAD1_ANY) + log2_width;
+}
+
+static bool
+is_load(const struct ef_field *field)
+{
+    return (field->access == EF_ACCESS_LOAD || field->access == EF_ACCESS_PAIR) && field->width < 16;
+}
+
+struct test {
+    const struct ef_field *field;
+    ef_u128 mask;
+    bool negate, all;
+};
+
+static void
+emit_load(struct compiler *c, const struct test *test, const struct ef_value_range *range, uint16_t then,
+          uint16_t otherwise)
+{
+    const struct ef_field *field = test->field;
+    struct ef_insn *insn = emit(c, load_opcode(field, test->all), then, otherwise);
+    insn->proto = field->proto;
+    insn->offset = field->offset;
+    insn->second = field->second;
+    insn->shift = field->shift;
+    insn->negate = test->negate;
+    insn->load.mask = field->mask & (uint64_t) test->mask << field->shift;
+    insn->load.low = (uint64_t) range->low;
+    insn->load.span = (uint64_t) (range->high - range->low);
+}
+
+/* The place for a test's ranges, behind the one for its mask. */
+static struct ef_value_range *
+free_ranges(const struct compiler *c)
+{
+    return &c->filter->ranges[c->filter->n_ranges + 1];
+}
+
+/* Takes over the `n` ranges that were written to free_ranges(). */
+static void
+emit_wide(struct compiler *c, const struct test *test, size_t n, uint16_t then, uint16_t otherwise)
+{
+    struct ef_filter *filter = c->filter;
+    struct ef_insn *insn = emit(c, EF_OP_RANGES, then, otherwise);
+    insn->negate = test->negate;
+    insn->all = test->all;
+    insn->wide.field = test->field;
+    insn->wide.first = filter->n_ranges + 1;
+    insn->wide.n_ranges = (uint32_t) n;
+    filter->ranges[filter->n_ranges].low = test->mask;
+    filter->n_ranges += (uint32_t) n + 1;
+}
+
+static uint16_t
+emit_range(struct compiler *c, const struct test *test, const struct ef_value_range *range, uint16_t then,
+           uint16_t otherwise)
+{
+    if (is_load(test->field)) {
+        emit_load(c, test, range, then, otherwise);
+    } else {
+        *free_ranges(c) = *range;
+        emit_wide(c, test, 1, then, otherwise);
+    }
+    return last_emitted(c);
+}
+
+static uint16_t
+emit_compare(struct compiler *c, const struct ef_node *node, struct test *test, uint16_t then, uint16_t otherwise)
+{
+    struct ef_value_range range;
+    if (!range_of_relation(node->field, node->relation, &node->operands->range, &range)) {
+        return otherwise;
+    }
+    test->negate = node->relation == EF_RELATION_NE || node->relation == EF_RELATION_ANY_NE;
+    test->all = node->all || node->relation == EF_RELATION_NE || node->relation == EF_RELATION_ALL_EQ;
+    return emit_range(c, test, &range, then, otherwise);
+}
+
+static uint16_t
+emit_set(struct compiler *c, const struct ef_node *node, const struct test *test, uint16_t then, uint16_t otherwise)
+{
+    struct ef_value_range *ranges = free_ranges(c);
+    size_t n = 0;
+    for (const struct ef_operand *operand = node->operands; operand; operand = operand->next) {
+        ranges[n++] = operand->range;
+    }
+    n = merge_ranges(ranges, n);
+    if (n == 0) {
+        return otherwise;
+    }
+    if (n == 1) {
+        struct ef_value_range only = ranges[0];
+        return emit_range(c, test, &only, then, otherwise);
+    }
+    emit_wide(c, test, n, then, otherwise);
+    return last_emitted(c);
+}
+
+/* Whether each layer of the field's protocol has it. Only TCP that an ICMP
+ * error quotes may end early, after 8 bytes. */
+static bool
+comes_with_protocol(const struct ef_field *field)
+{
+    return is_load(field) && (field->proto != EF_PROTO_TCP || field->offset + field->width <= 8);
+}
+
+static uint16_t
+emit_exists(struct compiler *c, const struct ef_node *node, uint16_t then, uint16_t otherwise)
+{
+    const struct ef_field *field = node->field;
+    if (field->type == EF_FIELD_BOOLEAN && field->kinds == EF_FILTER_CONDITION) {
+        struct test is_true = {.field = field, .mask = 1};
+        return emit_range(c, &is_true, &(struct ef_value_range){1, 1}, then, otherwise);
+    }
+    if (field->access == EF_ACCESS_PROTOCOL || comes_with_protocol(field)) {
+        emit(c, EF_OP_PROTOCOL, then, otherwise)->proto = field->proto;
+    } else {
+        emit(c, EF_OP_EXISTS, then, otherwise)->wide.field = field;
+    }
+    return last_emitted(c);
+}
+
+static uint16_t
+emit_two_fields(struct compiler *c, const struct ef_node *node, uint16_t then, uint16_t otherwise)
+{
+    struct ef_insn *insn = emit(c, EF_OP_FIELDS, then, otherwise);
+    insn->wide.field = node->field;
+    insn->wide.right = node->right_field;
+    insn->relation = (uint8_t) node->relation;
+    insn->all = node->all || node->relation == EF_RELATION_NE || node->relation == EF_RELATION_ALL_EQ;
+    return last_emitted(c);
+}
+
+static uint16_t
+emit_test(struct compiler *c, const struct ef_node *node, uint16_t then, uint16_t otherwise)
+{
+    struct test test = {.field = node->field, .mask = node->has_mask ? node->mask : greatest_value(node->field)};
+    switch (node->type) {
+    case EF_NODE_EXISTS:
+        return emit_exists(c, node, then, otherwise);
+    case EF_NODE_BITS:
+        return emit_range(c, &test, &(struct ef_value_range){1, greatest_value(node->field)}, then, otherwise);
+    case EF_NODE_IN:
+        return emit_set(c, node, &test, then, otherwise);
+    default:
+        return node->right_field ? emit_two_fields(c, node, then, otherwise)
+                                 : emit_compare(c, node, &test, then, otherwise);
+    }
+}
+
+/* Emits `node` and returns where it starts; a run goes on at `then` or
+ * `otherwise`. */
+static uint16_t
+emit_node(struct compiler *c, const struct ef_node *node, uint16_t then, uint16_t otherwise)
+{
+    uint16_t start;
+    switch (node->type) {
+    case EF_NODE_NOT:
+        return emit_node(c, node->first, otherwise, then);
+    case EF_NODE_AND:
+        start = then;
+        for (const struct ef_node *child = node->last; child; child = child->previous) {
+            start = emit_node(c, child, start, otherwise);
+        }
+        return start;
+    case EF_NODE_OR:
+        start = otherwise;
+        for (const struct ef_node *child = node->last; child; child = child->previous) {
+            start = emit_node(c, child, then, start);
+        }
+        return start;
+    default:
+        return emit_test(c, node, then, otherwise);
+    }
+}
+
+static uint16_t
+turned(uint16_t place, uint32_t n)
+{
+    return place < n ? (uint16_t) (n - 1 - place) : place;
+}
+
+/* Puts the tests, emitted last one first, into the order of the run. */
+static void
+turn_round(struct ef_filter *filter)
+{
+    uint32_t n = filter->n_insns;
+    for (uint32_t i = 0; i < n / 2; i++) {
+        struct ef_insn swap = filter->insns[i];
+        filter->insns[i] = filter->insns[n - 1 - i];
+        filter->insns[n - 1 - i] = swap;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        filter->insns[i].then = turned(filter->insns[i].then, n);
+        filter->insns[i].otherwise = turned(filter->insns[i].otherwise, n);
+    }
+    filter->entry = turned(filter->entry, n);
+}
+
+int
+ef_program_compile(struct ef_filter *filter, const struct ef_node *root)
+{
+    struct compiler c = {.filter = filter};
+    filter->entry = EF_ACCEPT;
+    if (!root) {
+        return 0;
+    }
+    size_t n_tests = 0, n_ranges = 0;
+    count(root, &n_tests, &n_ranges);
+    filter->insns = calloc(n_tests, sizeof *filter->insns);
+    filter->ranges = calloc(n_ranges, sizeof *filter->ranges);
+    if (!filter->insns || !filter->ranges) {
+        return -ENOMEM;
+    }
+    filter->entry = emit_node(&c, root, EF_ACCEPT, EF_REJECT);
+    turn_round(filter);
+    return 0;
+}

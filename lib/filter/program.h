@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A compiled filter: a flat list of tests, each with the place to go on at if
+ * it is true and if it is false. Both places are always further down, so that
+ * a run ends after at most `n_insns` tests. Written by compile.c, run by
+ * eval.c, shown by explain.c. */
+#ifndef EF_FILTER_PROGRAM_H
+#define EF_FILTER_PROGRAM_H
+
+#include "filter/ast.h"
+
+/* A load test reads a number from each layer of a protocol that is long enough
+ * for it and asks whether ((number & mask) >> shift) - low <= span, all
+ * unsigned: one comparison for a value, a range and a prefix. PAIR reads at two
+ * places of each layer. The order matters: eval.c and compile.c compute a load
+ * operation from the width, the pair and the quantifier. */
+enum ef_opcode {
+    EF_OP_LOAD1_ANY,
+    EF_OP_LOAD2_ANY,
+    EF_OP_LOAD4_ANY,
+    EF_OP_LOAD8_ANY,
+    EF_OP_LOAD1_ALL,
+    EF_OP_LOAD2_ALL,
+    EF_OP_LOAD4_ALL,
+    EF_OP_LOAD8_ALL,
+    EF_OP_PAIR2_ANY,
+    EF_OP_PAIR4_ANY,
+    EF_OP_PAIR8_ANY,
+    EF_OP_PAIR2_ALL,
+    EF_OP_PAIR4_ALL,
+    EF_OP_PAIR8_ALL,
+    EF_OP_PROTOCOL, /* A layer of `proto` is there. */
+    EF_OP_EXISTS,   /* wide.field has a value. */
+    EF_OP_RANGES,   /* A value of wide.field, masked, is in one of the ranges. */
+    EF_OP_FIELDS,   /* wide.field `relation` wide.right. */
+};
+
+/* Ends of a run, as places to go to. */
+enum { EF_ACCEPT = 0xfffe, EF_REJECT = 0xffff };
+
+struct ef_insn {
+    uint8_t op; /* enum ef_opcode */
+    uint8_t proto, offset, second, shift;
+    bool negate;      /* A value outside the range is what is asked for. */
+    bool all;         /* Every value must fulfil it (RANGES, FIELDS). */
+    uint8_t relation; /* enum ef_relation, of FIELDS */
+    uint16_t then, otherwise;
+    union {
+        struct {
+            uint64_t mask, low, span;
+        } load;
+        struct {
+            const struct ef_field *field, *right;
+            uint32_t first, n_ranges; /* Sorted, disjoint; ranges[first - 1].low is the mask. */
+        } wide;
+    };
+};
+
+struct ef_filter {
+    char *text; /* Normal form. */
+    struct ef_insn *insns;
+    struct ef_value_range *ranges;
+    uint32_t n_insns, n_ranges;
+    uint16_t entry; /* First test, or EF_ACCEPT or EF_REJECT. */
+};
+
+/* Compiles a type-checked tree (NULL: everything matches) into `filter`, which
+ * is zero. Returns 0 or -ENOMEM; what was allocated then stays in `filter`. */
+int ef_program_compile(struct ef_filter *filter, const struct ef_node *root);
+
+#endif
