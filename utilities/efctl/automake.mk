@@ -1,1 +1,28 @@
-# utilities/efctl
+# Everything but main() is a library, so that the unit tests link it.
+noinst_LIBRARIES += utilities/efctl/libefctl.a
+utilities_efctl_libefctl_a_SOURCES = \
+	utilities/efctl/client.c utilities/efctl/client.h \
+	utilities/efctl/command.c utilities/efctl/command.h \
+	utilities/efctl/daemon.c \
+	utilities/efctl/json_get.c utilities/efctl/json_get.h \
+	utilities/efctl/neighbours.c utilities/efctl/neighbours.h \
+	utilities/efctl/output.c utilities/efctl/output.h \
+	utilities/efctl/status.c \
+	utilities/efctl/switches.c \
+	utilities/efctl/table.c utilities/efctl/table.h \
+	utilities/efctl/text.c utilities/efctl/text.h \
+	utilities/efctl/topology.c \
+	utilities/efctl/trace.c \
+	utilities/efctl/trace_details.c utilities/efctl/trace_details.h \
+	utilities/efctl/trace_errors.c utilities/efctl/trace_errors.h \
+	utilities/efctl/trace_export.c utilities/efctl/trace_export.h \
+	utilities/efctl/trace_fetch.c utilities/efctl/trace_fetch.h \
+	utilities/efctl/trace_follow.c utilities/efctl/trace_follow.h \
+	utilities/efctl/trace_view.c utilities/efctl/trace_view.h \
+	utilities/efctl/views.h
+
+bin_PROGRAMS += utilities/efctl/efctl
+utilities_efctl_efctl_SOURCES = utilities/efctl/main.c
+utilities_efctl_efctl_LDADD = utilities/efctl/libefctl.a $(EF_LIBS) -lm
+
+EXTRA_DIST += utilities/efctl/README.md

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The views of the small commands: each draws one document of the controller's
+ * REST interface and lives in its command's file. `ctx` is what its comment
+ * says. Documents may be anything; see json_get.h. */
+#ifndef EFCTL_VIEWS_H
+#define EFCTL_VIEWS_H
+
+#include "utilities/efctl/output.h"
+
+efctl_view efctl_switches_view; /* GET /v1/switches; ctx: the time now, struct ef_time * */
+efctl_view efctl_topology_view; /* GET /v1/topology; ctx unused */
+efctl_view efctl_status_view;   /* GET /v1/status; ctx: the controller's URL, const char * */
+
+/* True if the status document says that something does not work. */
+bool efctl_status_is_bad(const json_t *status);
+
+#endif
