@@ -4,3 +4,7 @@
 #   test_bench_bench_GROUP_SOURCES = test/bench/bench_GROUP.c test/bench/bench.h
 #   test_bench_bench_GROUP_LDADD = $(EF_LIBS)
 EXTRA_DIST += test/bench/bench.h
+BENCHES += test/bench/bench_parse
+test_bench_bench_parse_SOURCES = test/bench/bench_parse.c test/bench/bench.h
+test_bench_bench_parse_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
+test_bench_bench_parse_LDADD = $(EF_LIBS)

@@ -53,6 +53,16 @@ ef_bench_seconds(void)
     return (double) ts.tv_sec + (double) ts.tv_nsec * 1e-9;
 }
 
+/* Seconds of processor time of this thread: for measurements that only compute,
+ * which other programs on the machine then disturb less. */
+static inline double
+ef_bench_cpu_seconds(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return (double) ts.tv_sec + (double) ts.tv_nsec * 1e-9;
+}
+
 /* Makes the compiler believe that `x` is used. */
 #define ef_bench_keep(x)                                  \
     do {                                                  \
