@@ -1,1 +1,18 @@
-# reshuffler: programs and files of this folder are added here
+# All but main.c is a library, which tests and benchmarks link too.
+noinst_LIBRARIES += reshuffler/libreshuffler.a
+reshuffler_libreshuffler_a_SOURCES = \
+	reshuffler/conf.c reshuffler/conf.h \
+	reshuffler/explain.c reshuffler/explain.h \
+	reshuffler/forward.c reshuffler/forward.h \
+	reshuffler/outer_ip.c reshuffler/outer_ip.h \
+	reshuffler/plan.c reshuffler/plan.h \
+	reshuffler/status.c reshuffler/status.h \
+	reshuffler/steer.c reshuffler/steer.h \
+	reshuffler/tally.c reshuffler/tally.h \
+	reshuffler/worker.c reshuffler/worker.h
+
+sbin_PROGRAMS += reshuffler/ef-reshuffler
+reshuffler_ef_reshuffler_SOURCES = reshuffler/main.c
+reshuffler_ef_reshuffler_LDADD = reshuffler/libreshuffler.a $(EF_LIBS)
+
+EXTRA_DIST += reshuffler/README.md

@@ -17,8 +17,10 @@ include test/unit/trace/automake.mk
 include test/unit/store/automake.mk
 include test/unit/io/automake.mk
 include test/unit/net/automake.mk
+include test/unit/reshuffler/automake.mk
 include test/unit/analyzer/automake.mk
 include test/unit/efctl/automake.mk
+include test/tools/automake.mk
 include test/system/automake.mk
 include test/fuzz/automake.mk
 include test/bench/automake.mk

@@ -10,6 +10,7 @@
     X(NOT_A_COPY, "not_a_copy", "the frame is not GRE with a mirrored packet inside")            \
     X(OUTER_FRAGMENT, "outer_fragment", "the copy's outer IP packet is a fragment")              \
     X(OUTER_TRUNCATED, "outer_truncated", "the frame ends within the outer headers")             \
+    X(OUTER_CHECKSUM, "outer_checksum", "the outer IPv4 header's checksum is wrong")             \
     X(BAD_GRE, "bad_gre", "GRE version, flags or payload type are not one we take")              \
     X(BAD_ERSPAN, "bad_erspan", "the ERSPAN header contradicts itself")                          \
     X(INNER_MALFORMED, "inner_malformed", "the mirrored packet's headers are cut short or lie")  \

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Forwards bursts of copies; see forward.h. */
+#include <config.h>
+
+#include "reshuffler/forward.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "reshuffler/outer_ip.h"
+
+static void
+forward_one(struct ef_forwarder *f, const struct ef_frame *frame)
+{
+    struct ef_decision d;
+    enum ef_drop_reason why = ef_plan_decide(f->plan, frame->data, frame->len, frame->wire_len, &d);
+    if (why) {
+        f->totals.drops[why]++;
+        return;
+    }
+    uint8_t *packet = ef_sink_reserve(f->sink, d.len);
+    memcpy(packet, frame->data + d.copy.outer_ip_offset, d.len);
+    ef_outer_ip_redirect(packet, f->plan->analyzers[d.analyzer].address);
+    ef_sink_commit(f->sink, d.len);
+    f->totals.steered[d.analyzer]++;
+}
+
+/* The sink knows the fate of each copy only after the flush. */
+static void
+count_sent(struct ef_forwarder *f)
+{
+    struct ef_sink_stats now;
+    ef_sink_stats(f->sink, &now);
+    uint64_t failed = now.failed - f->last_sink.failed, too_big = now.too_big - f->last_sink.too_big;
+    f->totals.sent += now.packets - f->last_sink.packets;
+    f->totals.drops[EF_DROP_SEND_FAILED] += failed;
+    f->totals.drops[EF_DROP_TOO_BIG] += too_big;
+    f->last_sink = now;
+    if (EF_UNLIKELY(failed)) {
+        EF_LOG_LIMITED(EF_LOG_WARN, "forward", "%llu copies could not be sent: %s", (unsigned long long) failed,
+                       strerror(ef_sink_last_error(f->sink)));
+    }
+    if (EF_UNLIKELY(too_big)) {
+        EF_LOG_LIMITED(EF_LOG_WARN, "forward",
+                       "%llu copies are larger than the MTU towards the analyzers; raise it, or have switches truncate",
+                       (unsigned long long) too_big);
+    }
+}
+
+void
+ef_forward_burst(struct ef_forwarder *f, const struct ef_frame frames[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        forward_one(f, &frames[i]);
+    }
+    f->totals.received += (uint64_t) n;
+    ef_sink_flush(f->sink);
+    count_sent(f);
+    ef_tally_publish(&f->tally, &f->totals, f->plan->n_analyzers);
+}

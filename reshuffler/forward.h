@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Passes a burst of frames on: decides on each (plan.h), copies those that go
+ * on into the sink with their new destination, sends them, counts everything.
+ *
+ *     struct ef_forwarder f = {.plan = plan, .sink = sink};
+ *     n = ef_source_receive(source, frames, EF_BURST, timeout_ms);
+ *     ef_forward_burst(&f, frames, n);
+ *
+ * No allocation, no lock; one system call a burst, in the sink. One thread per
+ * forwarder; f.tally may be read by any. */
+#ifndef RESHUFFLER_FORWARD_H
+#define RESHUFFLER_FORWARD_H
+
+#include "io/sink.h"
+#include "io/source.h"
+#include "reshuffler/plan.h"
+#include "reshuffler/tally.h"
+
+struct ef_forwarder {
+    const struct ef_plan *plan;     /* Borrowed. */
+    struct ef_sink *sink;           /* Borrowed; used by this forwarder alone. */
+    struct ef_totals totals;        /* The thread's own. */
+    struct ef_sink_stats last_sink; /* What of the sink's counters is in totals. */
+    struct ef_tally tally;
+};
+
+/* Forwards `n` frames, flushes the sink, and publishes the counters. */
+void ef_forward_burst(struct ef_forwarder *f, const struct ef_frame frames[], int n);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ef-reshuffler: parses the command line, builds the parts, runs until a signal
+ * or the end of a source, tears down. README.md says who does what. */
+#include <config.h>
+
+#include <errno.h>
+#include <event2/event.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/control_socket.h"
+#include "base/log.h"
+#include "net/http_server.h"
+#include "reshuffler/status.h"
+
+enum { EXIT_OK, EXIT_RUN_TIME, EXIT_USAGE };
+
+/* Everything that runs; what was not made yet is NULL or -1. */
+struct program {
+    struct ef_conf conf;
+    struct ef_reshuffler reshuffler;
+    struct event_base *base;
+    struct event *on_interrupt, *on_terminate, *on_worker;
+    struct ef_http_server *http;
+    struct ef_control *control;
+    int notify_fd;
+    int exit_code;
+};
+
+static void
+on_signal(evutil_socket_t signal_number, short what, void *ctx)
+{
+    event_base_loopbreak(((struct program *) ctx)->base);
+}
+
+/* Without a source that failed and with one that still gives frames, go on. */
+static void
+on_worker_end(evutil_socket_t fd, short what, void *ctx)
+{
+    struct program *p = ctx;
+    uint64_t n;
+    unsigned n_running = 0;
+    if (read(fd, &n, sizeof n) < 0) {
+        return;
+    }
+    for (unsigned i = 0; i < p->reshuffler.n_workers; i++) {
+        const char *text;
+        int result = ef_worker_result(p->reshuffler.workers[i], &text);
+        n_running += !result;
+        if (result && result != -ENODATA) {
+            ef_log_error("reshuffler", "source %s: %s", ef_worker_source_spec(p->reshuffler.workers[i]), text);
+            p->exit_code = EXIT_RUN_TIME;
+        }
+    }
+    if (!n_running || p->exit_code) {
+        event_base_loopbreak(p->base);
+    }
+}
+
+static int
+open_events(struct program *p, struct ef_error *err)
+{
+    p->base = event_base_new();
+    p->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (!p->base || p->notify_fd < 0) {
+        return ef_error_set(err, -ENOMEM, "cannot make an event loop");
+    }
+    signal(SIGPIPE, SIG_IGN);
+    p->on_interrupt = evsignal_new(p->base, SIGINT, on_signal, p);
+    p->on_terminate = evsignal_new(p->base, SIGTERM, on_signal, p);
+    p->on_worker = event_new(p->base, p->notify_fd, EV_READ | EV_PERSIST, on_worker_end, p);
+    if (!p->on_interrupt || !p->on_terminate || !p->on_worker || evsignal_add(p->on_interrupt, NULL) ||
+        evsignal_add(p->on_terminate, NULL) || event_add(p->on_worker, NULL)) {
+        return ef_error_set(err, -ENOMEM, "cannot make an event loop");
+    }
+    return 0;
+}
+
+static int
+open_servers(struct program *p, struct ef_error *err)
+{
+    int rc = 0;
+    if (p->conf.http) {
+        rc = ef_http_server_create(p->base, p->conf.http, &p->http, err);
+        if (rc) {
+            return rc;
+        }
+        ef_status_serve_http(&p->reshuffler, p->http);
+    }
+    if (p->conf.daemon.control) {
+        rc = ef_control_create(p->base, p->conf.daemon.control, &p->control, err);
+        if (rc) {
+            return rc;
+        }
+        ef_status_serve_control(&p->reshuffler, p->control);
+    }
+    return 0;
+}
+
+static int
+open_workers(struct program *p, struct ef_error *err)
+{
+    struct ef_reshuffler *r = &p->reshuffler;
+    for (unsigned i = 0; i < p->conf.n_sources; i++) {
+        int rc = ef_worker_create(&p->conf.plan, p->conf.sources[i], p->conf.sink, p->conf.ring_bytes, p->notify_fd,
+                                  &r->workers[i], err);
+        if (rc) {
+            return rc;
+        }
+        r->n_workers++;
+    }
+    return 0;
+}
+
+/* Everything that can fail comes before the first frame is taken. */
+static int
+start(struct program *p, struct ef_error *err)
+{
+    p->reshuffler.conf = &p->conf;
+    p->reshuffler.started_mono = ef_time_mono();
+    int rc = open_events(p, err);
+    if (!rc) {
+        rc = open_workers(p, err);
+    }
+    if (!rc) {
+        rc = open_servers(p, err);
+    }
+    for (unsigned i = 0; !rc && i < p->reshuffler.n_workers; i++) {
+        rc = ef_worker_start(p->reshuffler.workers[i], err);
+    }
+    return rc ? rc : ef_daemon_ready(&p->conf.daemon, err);
+}
+
+static void
+say_totals(const struct program *p)
+{
+    struct ef_totals totals;
+    ef_reshuffler_totals(&p->reshuffler, &totals);
+    ef_log_info("reshuffler", "ends: %" PRIu64 " copies received, %" PRIu64 " sent, %" PRIu64 " discarded",
+                totals.received, totals.sent, totals.received - totals.sent);
+    for (int i = 0; i < EF_N_DROP_REASONS; i++) {
+        if (totals.drops[i]) {
+            ef_log_info("reshuffler", "discarded %" PRIu64 ": %s", totals.drops[i], ef_drop_reason_text(i));
+        }
+    }
+}
+
+static void
+free_event(struct event *event)
+{
+    if (event) {
+        event_free(event);
+    }
+}
+
+static void
+stop(struct program *p)
+{
+    ef_http_server_destroy(p->http);
+    ef_control_destroy(p->control);
+    for (unsigned i = 0; i < p->reshuffler.n_workers; i++) {
+        ef_worker_destroy(p->reshuffler.workers[i]);
+    }
+    free_event(p->on_interrupt);
+    free_event(p->on_terminate);
+    free_event(p->on_worker);
+    if (p->base) {
+        event_base_free(p->base);
+    }
+    if (p->notify_fd >= 0) {
+        close(p->notify_fd);
+    }
+    ef_daemon_end(&p->conf.daemon);
+    ef_conf_deinit(&p->conf);
+}
+
+static int
+run(struct program *p)
+{
+    struct ef_error err = EF_ERROR_INIT;
+    int rc = ef_daemon_begin(&p->conf.daemon, &err);
+    if (!rc) {
+        rc = start(p, &err);
+    }
+    if (rc) {
+        fprintf(stderr, "ef-reshuffler: %s\n", err.text);
+        p->exit_code = rc == -EINVAL ? EXIT_USAGE : EXIT_RUN_TIME;
+    } else {
+        ef_log_info("reshuffler", "%s steers copies to %u analyzers", p->conf.name, p->conf.plan.n_analyzers);
+        event_base_dispatch(p->base);
+        say_totals(p);
+    }
+    stop(p);
+    return p->exit_code;
+}
+
+int
+main(int argc, char *argv[])
+{
+    static struct program p = {.notify_fd = -1};
+    struct ef_error err = EF_ERROR_INIT;
+    switch (ef_conf_parse(&p.conf, argc, argv, &err)) {
+    case 0:
+        return run(&p);
+    case EF_OPTIONS_HELP:
+        ef_conf_print_help();
+        return EXIT_OK;
+    case EF_OPTIONS_VERSION:
+        puts("ef-reshuffler (" PACKAGE_NAME ") " PACKAGE_VERSION);
+        return EXIT_OK;
+    default:
+        fprintf(stderr, "ef-reshuffler: %s; try ef-reshuffler --help\n", err.text);
+        return EXIT_USAGE;
+    }
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a reshuffler does with a frame: its virtual addresses, its analyzers and
+ * the table between them, and the one decision that forwarding (forward.c) and
+ * explaining (explain.c) share.
+ *
+ *     struct ef_decision d;
+ *     enum ef_drop_reason why = ef_plan_decide(plan, frame, len, wire_len, &d);
+ *     if (!why) send d.len bytes from frame + d.copy.outer_ip_offset to plan->analyzers[d.analyzer];
+ *
+ * A plan is made once by one thread and then only read, by any number. */
+#ifndef RESHUFFLER_PLAN_H
+#define RESHUFFLER_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/drop_reason.h"
+#include "base/error.h"
+#include "packet/copy.h"
+#include "packet/packet.h"
+#include "reshuffler/steer.h"
+
+enum { EF_PLAN_MAX_VIPS = 16, EF_PLAN_MAX_ANALYZERS = 256, EF_PLAN_NAME_BYTES = 64 };
+
+struct ef_plan_analyzer {
+    char name[EF_PLAN_NAME_BYTES];
+    uint8_t address[16]; /* IPv4 as ::ffff:a.b.c.d, everywhere here. */
+};
+
+struct ef_plan {
+    bool is_ipv6; /* All addresses are of one version: a copy keeps its source. */
+    unsigned n_vips, n_analyzers;
+    uint8_t vips[EF_PLAN_MAX_VIPS][16];
+    struct ef_plan_analyzer analyzers[EF_PLAN_MAX_ANALYZERS];
+    struct ef_steer *steer; /* NULL without analyzers. */
+};
+
+/* Add to a plan that was zeroed. `text` is an address, or NAME=ADDRESS. Return 0,
+ * -EINVAL, -EEXIST (there already) or -ENOSPC with `err`. */
+int ef_plan_add_vip(struct ef_plan *plan, const char *text, struct ef_error *err);
+int ef_plan_add_analyzer(struct ef_plan *plan, const char *text, struct ef_error *err);
+
+/* Checks the plan as a whole and makes its table. Returns 0, -EINVAL or -ENOMEM
+ * with `err`. Afterwards nothing may be added. */
+int ef_plan_finish(struct ef_plan *plan, struct ef_error *err);
+void ef_plan_deinit(struct ef_plan *plan);
+
+struct ef_decision {
+    struct ef_copy copy;
+    struct ef_packet original;
+    uint64_t flow_hash;
+    uint32_t len; /* Of the outer IP packet. */
+    unsigned analyzer;
+};
+
+/* Decides on a received Ethernet frame. Returns EF_DROP_NONE with `d` filled in,
+ * or why the frame is discarded: what ef_copy_parse() and ef_outer_ip_check()
+ * return, NOT_OUR_VIP, NO_ANALYZER. A copy whose original is cut short or
+ * malformed is still sent, by the hash of what there is of it: analyzers judge
+ * originals, and can only count what they are given. */
+enum ef_drop_reason ef_plan_decide(const struct ef_plan *plan, const uint8_t *frame, uint32_t len, uint32_t wire_len,
+                                   struct ef_decision *d);
+
+#endif

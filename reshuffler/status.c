@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Status and counters over HTTP and the control socket; see status.h. */
+#include <config.h>
+
+#include "reshuffler/status.h"
+
+#include <event2/buffer.h>
+#include <jansson.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "base/control_socket.h"
+#include "net/http_server.h"
+#include "net/metrics.h"
+#include "reshuffler/explain.h"
+
+/* The reasons that occur here, shown even while they are zero. */
+static const enum ef_drop_reason our_reasons[] = {
+    EF_DROP_NOT_A_COPY, EF_DROP_OUTER_FRAGMENT, EF_DROP_OUTER_TRUNCATED, EF_DROP_OUTER_CHECKSUM,
+    EF_DROP_BAD_GRE,    EF_DROP_BAD_ERSPAN,     EF_DROP_NOT_OUR_VIP,     EF_DROP_NO_ANALYZER,
+    EF_DROP_TOO_BIG,    EF_DROP_SEND_FAILED,    EF_DROP_SOURCE_OVERFLOW,
+};
+
+void
+ef_reshuffler_totals(const struct ef_reshuffler *r, struct ef_totals *sum)
+{
+    memset(sum, 0, sizeof *sum);
+    for (unsigned i = 0; i < r->n_workers; i++) {
+        ef_worker_add_totals(r->workers[i], sum);
+    }
+}
+
+static double
+uptime_s(const struct ef_reshuffler *r)
+{
+    return (double) ef_time_diff_ns(ef_time_mono(), r->started_mono) / EF_NS_PER_S;
+}
+
+static json_t *
+drops_json(const struct ef_totals *totals)
+{
+    json_t *drops = json_object();
+    for (size_t i = 0; i < EF_ARRAY_SIZE(our_reasons); i++) {
+        json_object_set_new(drops, ef_drop_reason_name(our_reasons[i]),
+                            json_integer((json_int_t) totals->drops[our_reasons[i]]));
+    }
+    return drops;
+}
+
+static json_t *
+analyzers_json(const struct ef_plan *plan, const struct ef_totals *totals)
+{
+    json_t *list = json_array();
+    for (unsigned i = 0; i < plan->n_analyzers; i++) {
+        char address[INET6_ADDRSTRLEN];
+        json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "name", plan->analyzers[i].name, "address",
+                                              ef_address_format(plan->analyzers[i].address, address), "copies",
+                                              (json_int_t) totals->steered[i]));
+    }
+    return list;
+}
+
+static json_t *
+vips_json(const struct ef_plan *plan)
+{
+    json_t *list = json_array();
+    for (unsigned i = 0; i < plan->n_vips; i++) {
+        char address[INET6_ADDRSTRLEN];
+        json_array_append_new(list, json_string(ef_address_format(plan->vips[i], address)));
+    }
+    return list;
+}
+
+static json_t *
+status_json(const struct ef_reshuffler *r)
+{
+    struct ef_totals totals;
+    ef_reshuffler_totals(r, &totals);
+    return json_pack("{s:s, s:s, s:s, s:f, s:o, s:I, s:I, s:o, s:o}", "role", "reshuffler", "name", r->conf->name,
+                     "version", PACKAGE_VERSION, "uptime_s", uptime_s(r), "vips", vips_json(&r->conf->plan),
+                     "copies_received", (json_int_t) totals.received, "copies_sent", (json_int_t) totals.sent, "drops",
+                     drops_json(&totals), "analyzers", analyzers_json(&r->conf->plan, &totals));
+}
+
+static void
+get_status(struct ef_http_request *req, void *ctx)
+{
+    ef_http_reply_json(req, 200, status_json(ctx));
+}
+
+static void
+get_metrics(struct ef_http_request *req, void *ctx)
+{
+    const struct ef_reshuffler *r = ctx;
+    const struct ef_plan *plan = &r->conf->plan;
+    struct ef_totals totals;
+    struct ef_metrics m;
+    ef_reshuffler_totals(r, &totals);
+    ef_metrics_init(&m);
+    ef_metrics_single(&m, "everflow_uptime_seconds", "gauge", "time since the start", uptime_s(r));
+    ef_metrics_single(&m, "everflow_copies_received_total", "counter",
+                      "frames received, with those lost in the receive ring", (double) totals.received);
+    ef_metrics_single(&m, "everflow_copies_sent_total", "counter", "copies passed on to analyzers",
+                      (double) totals.sent);
+    ef_metrics_family(&m, "everflow_drops_total", "counter", "frames discarded, by reason");
+    for (size_t i = 0; i < EF_ARRAY_SIZE(our_reasons); i++) {
+        ef_metrics_value(&m, (double) totals.drops[our_reasons[i]], "reason", ef_drop_reason_name(our_reasons[i]),
+                         NULL);
+    }
+    ef_metrics_family(&m, "everflow_copies_steered_total", "counter", "copies meant for each analyzer");
+    for (unsigned i = 0; i < plan->n_analyzers; i++) {
+        ef_metrics_value(&m, (double) totals.steered[i], "analyzer", plan->analyzers[i].name, NULL);
+    }
+    ef_metrics_reply(&m, req);
+}
+
+void
+ef_status_serve_http(struct ef_reshuffler *r, struct ef_http_server *server)
+{
+    static const struct ef_http_route routes[] = {
+        {"GET", "/v1/status", NULL, get_status},
+        {"GET", "/metrics", NULL, get_metrics},
+        {0},
+    };
+    ef_http_server_add_routes(server, routes, r);
+}
+
+static int
+show_status(void *ctx, int argc, char *const argv[], struct evbuffer *reply, struct ef_error *err)
+{
+    json_t *json = status_json(ctx);
+    char *text = json_dumps(json, JSON_INDENT(2));
+    json_decref(json);
+    evbuffer_add_printf(reply, "%s\n", text ? text : "out of memory");
+    free(text);
+    return 0;
+}
+
+static int
+show_counters(void *ctx, int argc, char *const argv[], struct evbuffer *reply, struct ef_error *err)
+{
+    const struct ef_reshuffler *r = ctx;
+    struct ef_totals totals;
+    ef_reshuffler_totals(r, &totals);
+    evbuffer_add_printf(reply, "%-32s %20llu\n", "copies_received", (unsigned long long) totals.received);
+    evbuffer_add_printf(reply, "%-32s %20llu\n", "copies_sent", (unsigned long long) totals.sent);
+    for (size_t i = 0; i < EF_ARRAY_SIZE(our_reasons); i++) {
+        evbuffer_add_printf(reply, "drops.%-26s %20llu  %s\n", ef_drop_reason_name(our_reasons[i]),
+                            (unsigned long long) totals.drops[our_reasons[i]], ef_drop_reason_text(our_reasons[i]));
+    }
+    for (unsigned i = 0; i < r->conf->plan.n_analyzers; i++) {
+        evbuffer_add_printf(reply, "steered.%-24s %20llu\n", r->conf->plan.analyzers[i].name,
+                            (unsigned long long) totals.steered[i]);
+    }
+    return 0;
+}
+
+static int
+explain(void *ctx, int argc, char *const argv[], struct evbuffer *reply, struct ef_error *err)
+{
+    return ef_explain_words(&((struct ef_reshuffler *) ctx)->conf->plan, argc - 1, argv + 1, reply, err);
+}
+
+void
+ef_status_serve_control(struct ef_reshuffler *r, struct ef_control *control)
+{
+    ef_control_add(control, "status", "", "the status as JSON, as GET /v1/status gives it", show_status, r);
+    ef_control_add(control, "counters", "", "all counters, one a line", show_counters, r);
+    ef_control_add(control, "explain", "HEX...", "where a copy goes and why; HEX is its whole frame, from Ethernet on",
+                   explain, r);
+}

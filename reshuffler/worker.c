@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The forwarding threads; see worker.h. */
+#include <config.h>
+
+#include "reshuffler/worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+enum { STOP_CHECK_MS = 100 };
+
+struct ef_worker {
+    const char *source_spec;
+    struct ef_source *source;
+    struct ef_sink *sink;
+    int notify_fd;
+    pthread_t thread;
+    bool is_started;
+    atomic_bool stop;
+    atomic_int result;
+    struct ef_forwarder forwarder;
+};
+
+void
+ef_worker_destroy(struct ef_worker *w)
+{
+    if (!w) {
+        return;
+    }
+    if (w->is_started) {
+        atomic_store(&w->stop, true);
+        pthread_join(w->thread, NULL);
+    }
+    ef_sink_close(w->sink);
+    ef_source_close(w->source);
+    free(w);
+}
+
+int
+ef_worker_create(const struct ef_plan *plan, const char *source_spec, const char *sink_spec, uint64_t ring_bytes,
+                 int notify_fd, struct ef_worker **out, struct ef_error *err)
+{
+    struct ef_worker *w = calloc(1, sizeof *w);
+    if (!w) {
+        return ef_error_set(err, -ENOMEM, "out of memory");
+    }
+    w->source_spec = source_spec;
+    w->notify_fd = notify_fd;
+    int rc = ef_sink_open(sink_spec, &w->sink, err);
+    if (!rc) {
+        rc = ef_source_open(source_spec, ring_bytes, &w->source, err);
+    }
+    if (rc) {
+        ef_worker_destroy(w);
+        return rc;
+    }
+    w->forwarder.plan = plan;
+    w->forwarder.sink = w->sink;
+    *out = w;
+    return 0;
+}
+
+static void *
+run(void *arg)
+{
+    struct ef_worker *w = arg;
+    struct ef_frame frames[EF_BURST];
+    int n = 0;
+    while (n >= 0 && !atomic_load_explicit(&w->stop, memory_order_relaxed)) {
+        n = ef_source_receive(w->source, frames, EF_BURST, STOP_CHECK_MS);
+        if (n > 0) {
+            ef_forward_burst(&w->forwarder, frames, n);
+        }
+    }
+    if (n < 0) {
+        static const uint64_t one = 1;
+        atomic_store(&w->result, n);
+        if (write(w->notify_fd, &one, sizeof one) < 0) {
+            ef_log_error("worker", "cannot tell the main thread that %s ended: %s", w->source_spec, strerror(errno));
+        }
+    }
+    return NULL;
+}
+
+/* Signals are for the main thread. */
+int
+ef_worker_start(struct ef_worker *w, struct ef_error *err)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&w->thread, NULL, run, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code) {
+        return ef_error_set(err, -code, "cannot start a thread: %s", strerror(code));
+    }
+    w->is_started = true;
+    return 0;
+}
+
+void
+ef_worker_add_totals(struct ef_worker *w, struct ef_totals *sum)
+{
+    struct ef_source_stats stats;
+    ef_source_stats(w->source, &stats);
+    ef_tally_add_to(&w->forwarder.tally, sum);
+    sum->received += stats.overflows;
+    sum->drops[EF_DROP_SOURCE_OVERFLOW] += stats.overflows;
+}
+
+int
+ef_worker_result(const struct ef_worker *w, const char **text)
+{
+    int result = atomic_load(&((struct ef_worker *) w)->result);
+    *text = result ? ef_source_error(w->source) : "";
+    return result;
+}
+
+const char *
+ef_worker_source_spec(const struct ef_worker *w)
+{
+    return w->source_spec;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One source, one sink and the thread that carries frames between them.
+ *
+ *     if (ef_worker_create(plan, "afpacket:eth0", "ip", 0, notify_fd, &w, &err)) fail;
+ *     if (ef_worker_start(w, &err)) fail;
+ *     ...                           // notify_fd becomes readable when it ends by itself
+ *     ef_worker_destroy(w);         // stops it
+ *
+ * Create opens everything, so that each error comes before anything runs. All
+ * functions are for the main thread. */
+#ifndef RESHUFFLER_WORKER_H
+#define RESHUFFLER_WORKER_H
+
+#include <stdbool.h>
+
+#include "reshuffler/forward.h"
+
+struct ef_worker;
+
+/* `plan` and `source_spec` are borrowed until destroy. `notify_fd` is an eventfd
+ * that gets 1 added when the source ends. Returns 0 or a negative errno with
+ * `err`. */
+int ef_worker_create(const struct ef_plan *plan, const char *source_spec, const char *sink_spec, uint64_t ring_bytes,
+                     int notify_fd, struct ef_worker **worker, struct ef_error *err);
+
+int ef_worker_start(struct ef_worker *worker, struct ef_error *err);
+
+/* Stops the thread within a tenth of a second and closes everything. NULL is
+ * fine. */
+void ef_worker_destroy(struct ef_worker *worker);
+
+/* Adds the worker's counters to `sum`; frames that the kernel lost before we
+ * could take them count as received and as dropped (source_overflow). */
+void ef_worker_add_totals(struct ef_worker *worker, struct ef_totals *sum);
+
+/* 0 while it runs, -ENODATA after the end of a file, or the negative errno that
+ * ended the source; `*text` (borrowed) says why. */
+int ef_worker_result(const struct ef_worker *worker, const char **text);
+
+const char *ef_worker_source_spec(const struct ef_worker *worker);
+
+#endif

@@ -1,0 +1,7 @@
+# Small programs that the system tests call.
+check_PROGRAMS += test/tools/make_copies test/tools/send_frames
+test_tools_make_copies_SOURCES = test/tools/make_copies.c test/tools/copies.h
+test_tools_make_copies_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
+test_tools_make_copies_LDADD = $(EF_LIBS)
+test_tools_send_frames_SOURCES = test/tools/send_frames.c
+test_tools_send_frames_LDADD = $(EF_LIBS)
