@@ -42,9 +42,9 @@ struct ef_node {
     struct ef_node *next, *previous; /* Siblings. */
 
     /* Of the tests: */
-    struct ef_token name, operator; /* As written. */
-    bool quantified;                /* `any` or `all` stands in front ... */
-    bool all;                       /* ... and it is this one. */
+    struct ef_token name, sign; /* As written. */
+    bool quantified;            /* `any` or `all` stands in front ... */
+    bool all;                   /* ... and it is this one. */
     bool has_mask;
     enum ef_relation relation;
     struct ef_token mask_token;

@@ -130,7 +130,9 @@ static int
 parse_comparison(struct parser *p, struct ef_node **out)
 {
     struct ef_node *test = *out;
-    test->operator= p->token;
+    if (!test->has_mask) {
+        test->sign = p->token;
+    }
     if (p->token.type == EF_TOKEN_NOT && p->token.len == 3) { /* Not for "!". */
         struct ef_node *not = node_create(EF_NODE_NOT);
         if (!not ) {
@@ -205,6 +207,7 @@ parse_test(struct parser *p, struct ef_node **out)
     if (!rc && p->token.type == EF_TOKEN_BIT_AND) {
         node->type = EF_NODE_BITS;
         node->has_mask = true;
+        node->sign = p->token;
         rc = advance(p);
         rc = rc ? rc : parse_value(p, &node->mask_token);
     }

@@ -141,7 +141,7 @@ check_test(struct ef_node *node, unsigned kind, struct ef_error *err)
                                "'any' and 'all' need a comparison, as in all ip.addr == 10.0.0.0/8");
     }
     if (node->type != EF_NODE_EXISTS && node->field->type == EF_FIELD_PROTOCOL) {
-        return ef_error_set_at(err, -EINVAL, node->operator.offset,
+        return ef_error_set_at(err, -EINVAL, node->sign.offset,
                                "%s is a protocol, which only exists or not; compare one of its fields",
                                node->field->name);
     }

@@ -209,7 +209,7 @@ static const struct {
     {"tcp.port == 0b2", 12, "is not a number"},
     {"tcp.port == -1", 12, "'-1' is not a number"},
     {"tcp.port == 80.5", 12, "is not a number"},
-    {"tcp.port==80and udp", 10, "'80and' is not a number"},
+    {"tcp.port==80and udp", 16, "expected '&&', '||' or the end, found 'udp'"},
     {"tcp.flags.syn == 2", 17, "'2' is not 0, 1, true or false"},
     {"tcp.flags.syn & 1", 16, "'&' does not apply to tcp.flags.syn"},
     {"tcp.flags & tcp.flags", 12, "'&' takes a value, not a field"},
