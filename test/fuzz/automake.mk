@@ -15,3 +15,10 @@ FUZZ_DRIVER += test/fuzz/replay_main.c
 TESTS += $(FUZZ_TARGETS)
 endif
 EXTRA_DIST += test/fuzz/fuzz.h test/fuzz/replay_main.c
+
+FUZZ_TARGETS += test/fuzz/fuzz_forward
+test_fuzz_fuzz_forward_SOURCES = test/fuzz/fuzz_forward.c $(FUZZ_DRIVER)
+test_fuzz_fuzz_forward_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/forward"'
+test_fuzz_fuzz_forward_LDADD = reshuffler/libreshuffler.a $(EF_LIBS)
+test_fuzz_fuzz_forward_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/forward
