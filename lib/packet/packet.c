@@ -399,19 +399,10 @@ step_of_ip_version(struct walk *w)
 }
 
 static int
-step_erspan(struct walk *w)
+step_erspan3(struct walk *w)
 {
-    const uint8_t *erspan = need(w, EF_ERSPAN2_LEN);
+    const uint8_t *erspan = need(w, EF_ERSPAN3_LEN);
     if (!erspan) {
-        return STOP;
-    }
-    if (ef_erspan_version(erspan) == 1) {
-        return take(w, EF_PROTO_ERSPAN, EF_ERSPAN2_LEN) ? EF_PROTO_ETH : STOP;
-    }
-    if (ef_erspan_version(erspan) != 2) {
-        return malformed(w);
-    }
-    if (!need(w, EF_ERSPAN3_LEN)) {
         return STOP;
     }
     uint32_t platform_len = ef_erspan3_has_platform(erspan) ? EF_ERSPAN3_PLATFORM_LEN : 0;
@@ -419,6 +410,25 @@ step_erspan(struct walk *w)
         return STOP;
     }
     return ef_erspan3_frame_type(erspan) == 2 ? step_of_ip_version(w) : EF_PROTO_ETH;
+}
+
+static int
+step_erspan(struct walk *w)
+{
+    const uint8_t *erspan = need(w, EF_ERSPAN2_LEN);
+    if (!erspan) {
+        return STOP;
+    }
+    /* The GRE header before it says which type follows; the version has to agree. */
+    const uint8_t *gre = ef_packet_layer_data(w->p, w->p->n_layers - 1u);
+    bool type3 = ef_gre_type(gre) == EF_ETHERTYPE_ERSPAN3;
+    if (ef_erspan_version(erspan) != (type3 ? 2 : 1)) {
+        return malformed(w);
+    }
+    if (type3) {
+        return step_erspan3(w);
+    }
+    return take(w, EF_PROTO_ERSPAN, EF_ERSPAN2_LEN) ? EF_PROTO_ETH : STOP;
 }
 
 static int
