@@ -15,39 +15,39 @@
  * idle time is never more than half a turn ahead. */
 enum { WHEEL_SLOTS = 64, SLOTS_PER_IDLE = 32, REFUSED_SHARE = 32 };
 
-struct assembler {
-    struct assembler_config config;
-    struct open_table table;
-    struct refused_set refused;
+struct ef_assembler {
+    struct ef_assembler_config config;
+    struct ef_open_table table;
+    struct ef_refused_set refused;
     struct ef_time last_loss; /* Steady time. */
     int64_t slot_ns;
     int64_t turn;    /* Slots up to this time / slot_ns were looked at. */
     bool is_turning; /* `turn` is set. */
     uint32_t due;    /* List of traces taken from the wheel, still to be looked at. */
     uint32_t wheel[WHEEL_SLOTS];
-    struct assembler_counters counters;
+    struct ef_assembler_counters counters;
     struct ef_trace scratch; /* What `closed` is shown. */
 };
 
 int
-assembler_create(const struct assembler_config *config, struct assembler **out, struct ef_error *err)
+ef_assembler_create(const struct ef_assembler_config *config, struct ef_assembler **out, struct ef_error *err)
 {
-    struct assembler *a = calloc(1, sizeof *a);
+    struct ef_assembler *a = calloc(1, sizeof *a);
     if (!a) {
         return ef_error_set(err, -ENOMEM, "out of memory");
     }
     a->config = *config;
     a->slot_ns = EF_MAX(config->idle_ns / SLOTS_PER_IDLE, (int64_t) 1);
     a->last_loss = (struct ef_time){INT64_MIN};
-    a->due = OPEN_NONE;
+    a->due = EF_OPEN_NONE;
     memset(a->wheel, 0xff, sizeof a->wheel);
     uint64_t refused_bytes = config->memory_bytes / REFUSED_SHARE;
-    int rc = open_table_init(&a->table, config->memory_bytes - refused_bytes, err);
-    if (!rc && refused_set_init(&a->refused, refused_bytes, config->idle_ns)) {
+    int rc = ef_open_table_init(&a->table, config->memory_bytes - refused_bytes, err);
+    if (!rc && ef_refused_set_init(&a->refused, refused_bytes, config->idle_ns)) {
         rc = ef_error_set(err, -ENOMEM, "no memory for %llu bytes", (unsigned long long) refused_bytes);
     }
     if (rc) {
-        assembler_destroy(a);
+        ef_assembler_destroy(a);
         return rc;
     }
     *out = a;
@@ -55,11 +55,11 @@ assembler_create(const struct assembler_config *config, struct assembler **out, 
 }
 
 void
-assembler_destroy(struct assembler *a)
+ef_assembler_destroy(struct ef_assembler *a)
 {
     if (a) {
-        open_table_deinit(&a->table);
-        refused_set_deinit(&a->refused);
+        ef_open_table_deinit(&a->table);
+        ef_refused_set_deinit(&a->refused);
         free(a);
     }
 }
@@ -69,9 +69,9 @@ assembler_destroy(struct assembler *a)
 /* Puts the trace where it is due; if that is beyond a turn of the wheel (its
  * stamp is ahead of our time), it is looked at once before. */
 static void
-put_on_wheel(struct assembler *a, uint32_t number)
+put_on_wheel(struct ef_assembler *a, uint32_t number)
 {
-    struct open_trace *trace = open_table_get(&a->table, number);
+    struct ef_open_trace *trace = ef_open_table_get(&a->table, number);
     int64_t slot = (trace->last_stamp.ns + a->config.idle_ns) / a->slot_ns + 1;
     if (a->is_turning) {
         slot = EF_MAX(slot, a->turn + 1);
@@ -84,7 +84,7 @@ put_on_wheel(struct assembler *a, uint32_t number)
 
 /* Moves the next slot that is due by `now`, if any, to the due list. */
 static bool
-turn_wheel(struct assembler *a, struct ef_time now)
+turn_wheel(struct ef_assembler *a, struct ef_time now)
 {
     int64_t target = now.ns / a->slot_ns;
     if (!a->is_turning) {
@@ -97,20 +97,20 @@ turn_wheel(struct assembler *a, struct ef_time now)
     a->turn = EF_MAX(a->turn, target - WHEEL_SLOTS) + 1;
     uint32_t *list = &a->wheel[(uint64_t) a->turn % WHEEL_SLOTS];
     a->due = *list;
-    *list = OPEN_NONE;
+    *list = EF_OPEN_NONE;
     return true;
 }
 
 /* --- Copies ----------------------------------------------------------------- */
 
 void
-assembler_note_loss(struct assembler *a, struct ef_time stamp)
+ef_assembler_note_loss(struct ef_assembler *a, struct ef_time stamp)
 {
     a->last_loss.ns = EF_MAX(a->last_loss.ns, stamp.ns);
 }
 
 static void
-keep_original(struct open_trace *trace, const struct copy_record *record)
+keep_original(struct ef_open_trace *trace, const struct ef_copy_record *record)
 {
     trace->original_ttl = record->hop.ttl;
     trace->wire_len = record->wire_len;
@@ -121,24 +121,24 @@ keep_original(struct open_trace *trace, const struct copy_record *record)
 /* True if the record shows the original earlier on its path than what was kept,
  * or as early and longer. */
 static bool
-is_better_original(const struct open_trace *trace, const struct copy_record *record)
+is_better_original(const struct ef_open_trace *trace, const struct ef_copy_record *record)
 {
     return record->hop.ttl != trace->original_ttl ? record->hop.ttl > trace->original_ttl
                                                   : record->n_bytes > trace->n_bytes;
 }
 
-static struct open_trace *
-open_trace(struct assembler *a, const struct copy_record *record)
+static struct ef_open_trace *
+open_trace(struct ef_assembler *a, const struct ef_copy_record *record)
 {
-    if (refused_set_has(&a->refused, record->hash)) {
+    if (ef_refused_set_has(&a->refused, record->hash)) {
         return NULL;
     }
-    uint32_t number = open_table_insert(&a->table, record->hash, record->check);
-    if (number == OPEN_NONE) {
-        refused_set_add(&a->refused, record->hash);
+    uint32_t number = ef_open_table_insert(&a->table, record->hash, record->check);
+    if (number == EF_OPEN_NONE) {
+        ef_refused_set_add(&a->refused, record->hash);
         return NULL;
     }
-    struct open_trace *trace = open_table_get(&a->table, number);
+    struct ef_open_trace *trace = ef_open_table_get(&a->table, number);
     trace->first_stamp = trace->last_stamp = record->stamp;
     memcpy(trace->target, record->target, sizeof trace->target);
     keep_original(trace, record);
@@ -148,26 +148,26 @@ open_trace(struct assembler *a, const struct copy_record *record)
 }
 
 static void
-add_duplicate(struct open_trace *trace, const struct copy_record *record)
+add_duplicate(struct ef_open_trace *trace, const struct ef_copy_record *record)
 {
     trace->n_duplicates++;
     trace->duplicates_end.ns = EF_MAX(trace->duplicates_end.ns, record->hop.arrival.ns);
 }
 
 static void
-add_one(struct assembler *a, const struct copy_record *record)
+add_one(struct ef_assembler *a, const struct ef_copy_record *record)
 {
-    uint32_t number = open_table_find(&a->table, record->hash, record->check);
-    struct open_trace *trace = number == OPEN_NONE ? open_trace(a, record) : open_table_get(&a->table, number);
+    uint32_t number = ef_open_table_find(&a->table, record->hash, record->check);
+    struct ef_open_trace *trace = number == EF_OPEN_NONE ? open_trace(a, record) : ef_open_table_get(&a->table, number);
     if (!trace) {
         ef_counter_add(&a->counters.table_full, 1);
         return;
     }
     trace->last_stamp.ns = EF_MAX(trace->last_stamp.ns, record->stamp.ns);
-    if (open_table_has_hop(&a->table, trace, &record->hop)) {
+    if (ef_open_table_has_hop(&a->table, trace, &record->hop)) {
         add_duplicate(trace, record);
-    } else if (!open_table_add_hop(&a->table, trace, &record->hop)) {
-        trace->flags |= OPEN_HOPS_FULL;
+    } else if (!ef_open_table_add_hop(&a->table, trace, &record->hop)) {
+        trace->flags |= EF_OPEN_HOPS_FULL;
         ef_counter_add(&a->counters.hops_full, 1);
         return;
     }
@@ -180,29 +180,29 @@ add_one(struct assembler *a, const struct copy_record *record)
 /* Has the lines that the copies of a batch will touch fetched all at once: the
  * index first, by which then the traces are found. */
 static void
-prefetch(const struct assembler *a, const struct copy_record *const records[], unsigned n)
+prefetch(const struct ef_assembler *a, const struct ef_copy_record *const records[], unsigned n)
 {
-    uint32_t numbers[ASSEMBLER_BATCH], n_new = 0;
+    uint32_t numbers[EF_ASSEMBLER_BATCH], n_new = 0;
     for (unsigned i = 0; i < n; i++) {
-        open_table_prefetch_slot(&a->table, records[i]->hash);
+        ef_open_table_prefetch_slot(&a->table, records[i]->hash);
     }
     for (unsigned i = 0; i < n; i++) {
-        numbers[i] = open_table_guess(&a->table, records[i]->hash);
-        uint32_t number = numbers[i] != OPEN_NONE ? numbers[i] : open_table_next_free(&a->table, n_new++);
-        if (number != OPEN_NONE) {
-            __builtin_prefetch(open_table_get(&a->table, number), 1);
+        numbers[i] = ef_open_table_guess(&a->table, records[i]->hash);
+        uint32_t number = numbers[i] != EF_OPEN_NONE ? numbers[i] : ef_open_table_next_free(&a->table, n_new++);
+        if (number != EF_OPEN_NONE) {
+            __builtin_prefetch(ef_open_table_get(&a->table, number), 1);
         }
     }
     for (unsigned i = 0; i < n; i++) {
-        if (numbers[i] != OPEN_NONE) {
-            const struct open_trace *trace = open_table_get(&a->table, numbers[i]);
-            __builtin_prefetch(&trace->hops[trace->n_hops % OPEN_INLINE_HOPS], 1);
+        if (numbers[i] != EF_OPEN_NONE) {
+            const struct ef_open_trace *trace = ef_open_table_get(&a->table, numbers[i]);
+            __builtin_prefetch(&trace->hops[trace->n_hops % EF_OPEN_INLINE_HOPS], 1);
         }
     }
 }
 
 void
-assembler_add(struct assembler *a, const struct copy_record *const records[], unsigned n)
+ef_assembler_add(struct ef_assembler *a, const struct ef_copy_record *const records[], unsigned n)
 {
     prefetch(a, records, n);
     for (unsigned i = 0; i < n; i++) {
@@ -224,7 +224,7 @@ fill_times(struct ef_trace *out, struct ef_time duplicates_end)
 }
 
 static void
-fill_trace(const struct assembler *a, const struct open_trace *trace, struct ef_trace *out)
+fill_trace(const struct ef_assembler *a, const struct ef_open_trace *trace, struct ef_trace *out)
 {
     out->id = trace->hash;
     memcpy(out->target, trace->target, sizeof out->target);
@@ -233,18 +233,18 @@ fill_trace(const struct assembler *a, const struct open_trace *trace, struct ef_
     out->n_copies = trace->n_hops + trace->n_duplicates;
     out->n_bytes = trace->n_bytes;
     out->n_hops = trace->n_hops;
-    out->hops_full = trace->flags & OPEN_HOPS_FULL;
+    out->hops_full = trace->flags & EF_OPEN_HOPS_FULL;
     out->copies_lost = a->last_loss.ns != INT64_MIN && a->last_loss.ns >= trace->first_stamp.ns - a->config.idle_ns;
     memcpy(out->bytes, trace->bytes, trace->n_bytes);
-    open_table_copy_hops(&a->table, trace, out->hops);
+    ef_open_table_copy_hops(&a->table, trace, out->hops);
     fill_times(out, trace->duplicates_end);
 }
 
 static void
-close_trace(struct assembler *a, uint32_t number)
+close_trace(struct ef_assembler *a, uint32_t number)
 {
-    fill_trace(a, open_table_get(&a->table, number), &a->scratch);
-    open_table_remove(&a->table, number);
+    fill_trace(a, ef_open_table_get(&a->table, number), &a->scratch);
+    ef_open_table_remove(&a->table, number);
     ef_trace_finish(&a->scratch, a->config.debug_dscp);
     ef_counter_add(&a->counters.closed, 1);
     if (a->scratch.loop) {
@@ -256,11 +256,11 @@ close_trace(struct assembler *a, uint32_t number)
 /* The next trace of the list is likely to be closed as well, and its lines are
  * far apart from this one's. */
 static void
-prefetch_whole(const struct assembler *a, uint32_t number)
+prefetch_whole(const struct ef_assembler *a, uint32_t number)
 {
     enum { LINES = 4, USUAL_BYTES_LINES = 3 };
-    if (number != OPEN_NONE) {
-        const struct open_trace *trace = open_table_get(&a->table, number);
+    if (number != EF_OPEN_NONE) {
+        const struct ef_open_trace *trace = ef_open_table_get(&a->table, number);
         for (unsigned i = 0; i < LINES; i++) {
             __builtin_prefetch((const uint8_t *) trace + i * EF_CACHE_LINE);
         }
@@ -271,14 +271,14 @@ prefetch_whole(const struct assembler *a, uint32_t number)
 }
 
 unsigned
-assembler_close_idle(struct assembler *a, struct ef_time now, unsigned most)
+ef_assembler_close_idle(struct ef_assembler *a, struct ef_time now, unsigned most)
 {
     unsigned n = 0;
-    refused_set_advance(&a->refused, now);
+    ef_refused_set_advance(&a->refused, now);
     do {
-        while (a->due != OPEN_NONE && n < most) {
+        while (a->due != EF_OPEN_NONE && n < most) {
             uint32_t number = a->due;
-            const struct open_trace *trace = open_table_get(&a->table, number);
+            const struct ef_open_trace *trace = ef_open_table_get(&a->table, number);
             a->due = trace->next;
             prefetch_whole(a, a->due);
             if (ef_time_diff_ns(now, trace->last_stamp) >= a->config.idle_ns) {
@@ -293,35 +293,35 @@ assembler_close_idle(struct assembler *a, struct ef_time now, unsigned most)
 }
 
 void
-assembler_close_all(struct assembler *a)
+ef_assembler_close_all(struct ef_assembler *a)
 {
     for (int slot = 0; slot <= WHEEL_SLOTS; slot++) {
-        while (a->due != OPEN_NONE) {
+        while (a->due != EF_OPEN_NONE) {
             uint32_t number = a->due;
-            a->due = open_table_get(&a->table, number)->next;
+            a->due = ef_open_table_get(&a->table, number)->next;
             close_trace(a, number);
         }
         if (slot < WHEEL_SLOTS) {
             a->due = a->wheel[slot];
-            a->wheel[slot] = OPEN_NONE;
+            a->wheel[slot] = EF_OPEN_NONE;
         }
     }
 }
 
-const struct assembler_counters *
-assembler_counters(const struct assembler *a)
+const struct ef_assembler_counters *
+ef_assembler_counters(const struct ef_assembler *a)
 {
     return &a->counters;
 }
 
 uint64_t
-assembler_memory(const struct assembler *a)
+ef_assembler_memory(const struct ef_assembler *a)
 {
     return a->table.region_bytes + a->refused.n_bits / 4;
 }
 
 uint32_t
-assembler_capacity(const struct assembler *a)
+ef_assembler_capacity(const struct ef_assembler *a)
 {
     return a->table.n_entries;
 }

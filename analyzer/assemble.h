@@ -2,10 +2,10 @@
 /* Puts the copies of each packet together into its trace, and closes the trace
  * when no copy came for the idle time. One assembler belongs to one worker.
  *
- *     assembler_create(&(struct assembler_config){.memory_bytes = 64 << 20, .idle_ns = EF_NS_PER_S,
+ *     ef_assembler_create(&(struct ef_assembler_config){.memory_bytes = 64 << 20, .idle_ns = EF_NS_PER_S,
  *                      .closed = store_it, .ctx = worker}, &a, &err);
- *     assembler_add(a, records, n);                  // a batch of copies
- *     while (assembler_close_idle(a, now, 64)) ...;  // `closed` gets each trace
+ *     ef_assembler_add(a, records, n);                  // a batch of copies
+ *     while (ef_assembler_close_idle(a, now, 64)) ...;  // `closed` gets each trace
  *
  * Time is what the caller says: stamps of the copies, and `now`, both steady
  * time (ingest.h). A trace closes after its idle time, at most a sixteenth of
@@ -18,18 +18,18 @@
  * and counted: EF_DROP_TABLE_FULL for each copy of a packet whose trace could
  * not be opened (see refused_set.h), EF_DROP_HOPS_FULL for hops beyond what a
  * trace can hold. One thread; the counters may be read by any. */
-#ifndef ANALYZER_ASSEMBLE_H
-#define ANALYZER_ASSEMBLE_H
+#ifndef EF_ANALYZER_ASSEMBLE_H
+#define EF_ANALYZER_ASSEMBLE_H
 
 #include "analyzer/copy_record.h"
 #include "base/counter.h"
 #include "base/error.h"
 
-enum { ASSEMBLER_BATCH = 32 };
+enum { EF_ASSEMBLER_BATCH = 32 };
 
-struct assembler;
+struct ef_assembler;
 
-struct assembler_config {
+struct ef_assembler_config {
     uint64_t memory_bytes;
     int64_t idle_ns;
     uint8_t debug_dscp; /* See ef_trace_finish(). */
@@ -38,34 +38,34 @@ struct assembler_config {
     void *ctx;
 };
 
-struct assembler_counters {
+struct ef_assembler_counters {
     ef_counter copies; /* That became a hop or a duplicate. */
     ef_counter table_full, hops_full;
     ef_counter opened, closed, loops;
 };
 
 /* Returns 0, or -ENOMEM with `err` if memory_bytes is too little or too much. */
-int assembler_create(const struct assembler_config *config, struct assembler **a, struct ef_error *err);
-void assembler_destroy(struct assembler *a); /* Open traces are forgotten. NULL is fine. */
+int ef_assembler_create(const struct ef_assembler_config *config, struct ef_assembler **a, struct ef_error *err);
+void ef_assembler_destroy(struct ef_assembler *a); /* Open traces are forgotten. NULL is fine. */
 
-/* Adds up to ASSEMBLER_BATCH copies. The records are not needed afterwards. */
-void assembler_add(struct assembler *a, const struct copy_record *const records[], unsigned n);
+/* Adds up to EF_ASSEMBLER_BATCH copies. The records are not needed afterwards. */
+void ef_assembler_add(struct ef_assembler *a, const struct ef_copy_record *const records[], unsigned n);
 
 /* Copies that belonged here were lost elsewhere at `stamp`: traces open around
  * then are marked. */
-void assembler_note_loss(struct assembler *a, struct ef_time stamp);
+void ef_assembler_note_loss(struct ef_assembler *a, struct ef_time stamp);
 
 /* Closes up to about `most` traces that are due at `now` (steady time, never
  * before a former `now`). Returns how many; fewer than `most` means all. */
-unsigned assembler_close_idle(struct assembler *a, struct ef_time now, unsigned most);
+unsigned ef_assembler_close_idle(struct ef_assembler *a, struct ef_time now, unsigned most);
 
 /* Closes all open traces. */
-void assembler_close_all(struct assembler *a);
+void ef_assembler_close_all(struct ef_assembler *a);
 
-const struct assembler_counters *assembler_counters(const struct assembler *a);
+const struct ef_assembler_counters *ef_assembler_counters(const struct ef_assembler *a);
 
 /* Bytes taken, and how many traces can be open at once. */
-uint64_t assembler_memory(const struct assembler *a);
-uint32_t assembler_capacity(const struct assembler *a);
+uint64_t ef_assembler_memory(const struct ef_assembler *a);
+uint32_t ef_assembler_capacity(const struct ef_assembler *a);
 
 #endif

@@ -1,9 +1,30 @@
-# All but main(), so that tests and benchmarks can link it.
+# All but main.c is a library, which tests and benchmarks link too.
 noinst_LIBRARIES += analyzer/libanalyzer.a
 analyzer_libanalyzer_a_SOURCES = \
+	analyzer/analyzer.c analyzer/analyzer.h \
 	analyzer/assemble.c analyzer/assemble.h \
+	analyzer/conf.c analyzer/conf.h \
+	analyzer/control.c analyzer/control.h \
 	analyzer/copy_record.c analyzer/copy_record.h \
+	analyzer/explain.c analyzer/explain.h \
+	analyzer/feed.c analyzer/feed.h \
+	analyzer/http.c analyzer/http.h \
+	analyzer/http_traces.c \
+	analyzer/ingest.c analyzer/ingest.h \
+	analyzer/memory_plan.c analyzer/memory_plan.h \
 	analyzer/open_table.c analyzer/open_table.h \
 	analyzer/refused_set.c analyzer/refused_set.h \
-	analyzer/region.h
+	analyzer/region.h \
+	analyzer/status.c analyzer/status.h \
+	analyzer/switch_table.c analyzer/switch_table.h \
+	analyzer/trace_arena.c analyzer/trace_arena.h \
+	analyzer/trace_cursor.c \
+	analyzer/trace_record.c analyzer/trace_record.h \
+	analyzer/trace_store.c analyzer/trace_store.h analyzer/trace_store_private.h \
+	analyzer/worker.c analyzer/worker.h
+
+sbin_PROGRAMS += analyzer/ef-analyzer
+analyzer_ef_analyzer_SOURCES = analyzer/main.c
+analyzer_ef_analyzer_LDADD = analyzer/libanalyzer.a $(EF_LIBS)
+
 EXTRA_DIST += analyzer/README.md

@@ -15,8 +15,8 @@ is_traceable(const struct ef_packet *packet)
 }
 
 enum ef_drop_reason
-copy_record_of_frame(struct copy_record *record, uint64_t *flow_hash, const uint8_t *frame, uint32_t len,
-                     uint32_t wire_len, struct ef_time arrival)
+ef_copy_record_of_frame(struct ef_copy_record *record, uint64_t *flow_hash, const uint8_t *frame, uint32_t len,
+                        uint32_t wire_len, struct ef_time arrival)
 {
     struct ef_copy copy;
     enum ef_drop_reason reason = ef_copy_parse(&copy, frame, len, wire_len);

@@ -31,9 +31,9 @@ layout_for(uint32_t n)
     while (l.n_slots * 7 / 10 < n) {
         l.n_slots *= 2;
     }
-    l.entries_at = round_to_line(l.n_slots * sizeof(struct open_slot));
-    l.chunks_at = l.entries_at + n * sizeof(struct open_trace);
-    l.stack_at = round_to_line(l.chunks_at + l.n_chunks * sizeof(struct open_chunk));
+    l.entries_at = round_to_line(l.n_slots * sizeof(struct ef_open_slot));
+    l.chunks_at = l.entries_at + n * sizeof(struct ef_open_trace);
+    l.stack_at = round_to_line(l.chunks_at + l.n_chunks * sizeof(struct ef_open_chunk));
     l.total = l.stack_at + n * sizeof(uint32_t);
     return l;
 }
@@ -42,7 +42,7 @@ layout_for(uint32_t n)
 static uint32_t
 entries_that_fit(size_t bytes)
 {
-    size_t low = 0, high = EF_MIN(bytes / sizeof(struct open_trace), (size_t) 1 << 30);
+    size_t low = 0, high = EF_MIN(bytes / sizeof(struct ef_open_trace), (size_t) 1 << 30);
     while (low < high) {
         size_t middle = (low + high + 1) / 2;
         if (layout_for((uint32_t) middle).total <= bytes) {
@@ -55,7 +55,7 @@ entries_that_fit(size_t bytes)
 }
 
 int
-open_table_init(struct open_table *t, size_t bytes, struct ef_error *err)
+ef_open_table_init(struct ef_open_table *t, size_t bytes, struct ef_error *err)
 {
     memset(t, 0, sizeof *t);
     t->n_entries = entries_that_fit(bytes);
@@ -63,49 +63,49 @@ open_table_init(struct open_table *t, size_t bytes, struct ef_error *err)
         return ef_error_set(err, -ENOMEM, "%zu bytes hold no open trace", bytes);
     }
     struct layout l = layout_for(t->n_entries);
-    uint8_t *region = region_alloc(l.total);
+    uint8_t *region = ef_region_alloc(l.total);
     if (!region) {
         return ef_error_set(err, -ENOMEM, "no memory for %zu bytes of open traces", l.total);
     }
     t->region = region;
     t->region_bytes = l.total;
-    t->slots = (struct open_slot *) (void *) region;
+    t->slots = (struct ef_open_slot *) (void *) region;
     t->slot_mask = (uint32_t) l.n_slots - 1;
-    t->entries = (struct open_trace *) (void *) (region + l.entries_at);
-    t->chunks = (struct open_chunk *) (void *) (region + l.chunks_at);
+    t->entries = (struct ef_open_trace *) (void *) (region + l.entries_at);
+    t->chunks = (struct ef_open_chunk *) (void *) (region + l.chunks_at);
     t->free_stack = (uint32_t *) (void *) (region + l.stack_at);
     t->n_chunks = l.n_chunks;
-    t->free_chunk = OPEN_NONE;
+    t->free_chunk = EF_OPEN_NONE;
     return 0;
 }
 
 void
-open_table_deinit(struct open_table *t)
+ef_open_table_deinit(struct ef_open_table *t)
 {
-    region_free(t->region, t->region_bytes);
+    ef_region_free(t->region, t->region_bytes);
     t->region = NULL;
 }
 
 uint32_t
-open_table_find(const struct open_table *t, uint64_t hash, uint64_t check)
+ef_open_table_find(const struct ef_open_table *t, uint64_t hash, uint64_t check)
 {
     for (uint64_t i = hash & t->slot_mask; t->slots[i].entry; i = (i + 1) & t->slot_mask) {
         if (t->slots[i].tag == (uint32_t) hash) {
             uint32_t number = t->slots[i].entry - 1;
-            const struct open_trace *trace = &t->entries[number];
+            const struct ef_open_trace *trace = &t->entries[number];
             if (trace->hash == hash && trace->check == check) {
                 return number;
             }
         }
     }
-    return OPEN_NONE;
+    return EF_OPEN_NONE;
 }
 
 static uint32_t
-take_entry(struct open_table *t)
+take_entry(struct ef_open_table *t)
 {
-    uint32_t number = open_table_next_free(t, 0);
-    if (number != OPEN_NONE) {
+    uint32_t number = ef_open_table_next_free(t, 0);
+    if (number != EF_OPEN_NONE) {
         if (t->n_free) {
             t->n_free--;
         } else {
@@ -117,21 +117,21 @@ take_entry(struct open_table *t)
 }
 
 uint32_t
-open_table_insert(struct open_table *t, uint64_t hash, uint64_t check)
+ef_open_table_insert(struct ef_open_table *t, uint64_t hash, uint64_t check)
 {
     uint32_t number = take_entry(t);
-    if (number == OPEN_NONE) {
-        return OPEN_NONE;
+    if (number == EF_OPEN_NONE) {
+        return EF_OPEN_NONE;
     }
     uint64_t i = hash & t->slot_mask;
     while (t->slots[i].entry) {
         i = (i + 1) & t->slot_mask;
     }
-    t->slots[i] = (struct open_slot){(uint32_t) hash, number + 1};
-    struct open_trace *trace = &t->entries[number];
+    t->slots[i] = (struct ef_open_slot){(uint32_t) hash, number + 1};
+    struct ef_open_trace *trace = &t->entries[number];
     trace->hash = hash;
     trace->check = check;
-    trace->chunk = OPEN_NONE;
+    trace->chunk = EF_OPEN_NONE;
     trace->n_hops = 0;
     trace->flags = 0;
     trace->n_duplicates = 0;
@@ -143,7 +143,7 @@ open_table_insert(struct open_table *t, uint64_t hash, uint64_t check)
  * is one whose home is not between the hole and itself (Knuth, The Art of
  * Computer Programming, volume 3, 6.4, algorithm R). */
 static void
-close_hole(struct open_table *t, uint32_t hole)
+close_hole(struct ef_open_table *t, uint32_t hole)
 {
     uint32_t mask = t->slot_mask;
     for (uint32_t i = (hole + 1) & mask; t->slots[i].entry; i = (i + 1) & mask) {
@@ -157,9 +157,9 @@ close_hole(struct open_table *t, uint32_t hole)
 }
 
 static void
-free_chunks(struct open_table *t, struct open_trace *trace)
+free_chunks(struct ef_open_table *t, struct ef_open_trace *trace)
 {
-    while (trace->chunk != OPEN_NONE) {
+    while (trace->chunk != EF_OPEN_NONE) {
         uint32_t number = trace->chunk;
         trace->chunk = t->chunks[number].next;
         t->chunks[number].next = t->free_chunk;
@@ -168,9 +168,9 @@ free_chunks(struct open_table *t, struct open_trace *trace)
 }
 
 void
-open_table_remove(struct open_table *t, uint32_t number)
+ef_open_table_remove(struct ef_open_table *t, uint32_t number)
 {
-    struct open_trace *trace = &t->entries[number];
+    struct ef_open_trace *trace = &t->entries[number];
     uint32_t i = (uint32_t) trace->hash & t->slot_mask;
     while (t->slots[i].entry != number + 1) {
         i = (i + 1) & t->slot_mask;
@@ -182,10 +182,10 @@ open_table_remove(struct open_table *t, uint32_t number)
 }
 
 static uint32_t
-take_chunk(struct open_table *t)
+take_chunk(struct ef_open_table *t)
 {
     uint32_t number = t->free_chunk;
-    if (number != OPEN_NONE) {
+    if (number != EF_OPEN_NONE) {
         t->free_chunk = t->chunks[number].next;
     } else if (t->n_chunks_touched < t->n_chunks) {
         number = t->n_chunks_touched++;
@@ -204,9 +204,9 @@ signature(const struct ef_hop *hop)
 }
 
 bool
-open_table_add_hop(struct open_table *t, struct open_trace *trace, const struct ef_hop *hop)
+ef_open_table_add_hop(struct ef_open_table *t, struct ef_open_trace *trace, const struct ef_hop *hop)
 {
-    if (trace->n_hops < OPEN_INLINE_HOPS) {
+    if (trace->n_hops < EF_OPEN_INLINE_HOPS) {
         trace->signatures[trace->n_hops] = signature(hop);
         trace->hops[trace->n_hops++].hop = *hop;
         return true;
@@ -214,10 +214,10 @@ open_table_add_hop(struct open_table *t, struct open_trace *trace, const struct 
     if (trace->n_hops == EF_TRACE_MAX_HOPS) {
         return false;
     }
-    unsigned at = (trace->n_hops - OPEN_INLINE_HOPS) % OPEN_CHUNK_HOPS;
+    unsigned at = (trace->n_hops - EF_OPEN_INLINE_HOPS) % EF_OPEN_CHUNK_HOPS;
     if (at == 0) {
         uint32_t number = take_chunk(t);
-        if (number == OPEN_NONE) {
+        if (number == EF_OPEN_NONE) {
             return false;
         }
         t->chunks[number].next = trace->chunk;
@@ -229,35 +229,35 @@ open_table_add_hop(struct open_table *t, struct open_trace *trace, const struct 
 }
 
 static unsigned
-n_inline(const struct open_trace *trace)
+n_inline(const struct ef_open_trace *trace)
 {
-    return EF_MIN((unsigned) trace->n_hops, (unsigned) OPEN_INLINE_HOPS);
+    return EF_MIN((unsigned) trace->n_hops, (unsigned) EF_OPEN_INLINE_HOPS);
 }
 
 /* How many hops the newest chunk holds; older ones are full. */
 static unsigned
-n_in_newest_chunk(const struct open_trace *trace)
+n_in_newest_chunk(const struct ef_open_trace *trace)
 {
-    return (trace->n_hops - OPEN_INLINE_HOPS - 1u) % OPEN_CHUNK_HOPS + 1;
+    return (trace->n_hops - EF_OPEN_INLINE_HOPS - 1u) % EF_OPEN_CHUNK_HOPS + 1;
 }
 
 static bool
-chunks_have_hop(const struct open_table *t, const struct open_trace *trace, const struct ef_hop *hop)
+chunks_have_hop(const struct ef_open_table *t, const struct ef_open_trace *trace, const struct ef_hop *hop)
 {
     unsigned n = n_in_newest_chunk(trace);
-    for (uint32_t c = trace->chunk; c != OPEN_NONE; c = t->chunks[c].next) {
+    for (uint32_t c = trace->chunk; c != EF_OPEN_NONE; c = t->chunks[c].next) {
         for (unsigned i = 0; i < n; i++) {
             if (ef_hop_is_duplicate(&t->chunks[c].hops[i], hop)) {
                 return true;
             }
         }
-        n = OPEN_CHUNK_HOPS;
+        n = EF_OPEN_CHUNK_HOPS;
     }
     return false;
 }
 
 bool
-open_table_has_hop(const struct open_table *t, const struct open_trace *trace, const struct ef_hop *hop)
+ef_open_table_has_hop(const struct ef_open_table *t, const struct ef_open_trace *trace, const struct ef_hop *hop)
 {
     uint8_t sought = signature(hop);
     for (unsigned i = 0; i < n_inline(trace); i++) {
@@ -265,19 +265,19 @@ open_table_has_hop(const struct open_table *t, const struct open_trace *trace, c
             return true;
         }
     }
-    return trace->chunk != OPEN_NONE && chunks_have_hop(t, trace, hop);
+    return trace->chunk != EF_OPEN_NONE && chunks_have_hop(t, trace, hop);
 }
 
 void
-open_table_copy_hops(const struct open_table *t, const struct open_trace *trace, struct ef_hop *hops)
+ef_open_table_copy_hops(const struct ef_open_table *t, const struct ef_open_trace *trace, struct ef_hop *hops)
 {
     for (unsigned i = 0; i < n_inline(trace); i++) {
         *hops++ = trace->hops[i].hop;
     }
-    unsigned n = trace->chunk == OPEN_NONE ? 0 : n_in_newest_chunk(trace);
-    for (uint32_t c = trace->chunk; c != OPEN_NONE; c = t->chunks[c].next) {
+    unsigned n = trace->chunk == EF_OPEN_NONE ? 0 : n_in_newest_chunk(trace);
+    for (uint32_t c = trace->chunk; c != EF_OPEN_NONE; c = t->chunks[c].next) {
         memcpy(hops, t->chunks[c].hops, n * sizeof *hops);
         hops += n;
-        n = OPEN_CHUNK_HOPS;
+        n = EF_OPEN_CHUNK_HOPS;
     }
 }

@@ -10,14 +10,14 @@
 #include "analyzer/region.h"
 
 int
-refused_set_init(struct refused_set *r, uint64_t bytes, int64_t period_ns)
+ef_refused_set_init(struct ef_refused_set *r, uint64_t bytes, int64_t period_ns)
 {
     memset(r, 0, sizeof *r);
     r->n_bits = 512;
     while (r->n_bits * 2 / 8 * 2 <= bytes) {
         r->n_bits *= 2;
     }
-    uint64_t *region = region_alloc(r->n_bits / 8 * 2);
+    uint64_t *region = ef_region_alloc(r->n_bits / 8 * 2);
     if (!region) {
         return -ENOMEM;
     }
@@ -30,14 +30,14 @@ refused_set_init(struct refused_set *r, uint64_t bytes, int64_t period_ns)
 }
 
 void
-refused_set_deinit(struct refused_set *r)
+ef_refused_set_deinit(struct ef_refused_set *r)
 {
-    region_free(r->region, r->n_bits / 8 * 2);
+    ef_region_free(r->region, r->n_bits / 8 * 2);
     r->region = NULL;
 }
 
 void
-refused_set_add(struct refused_set *r, uint64_t hash)
+ef_refused_set_add(struct ef_refused_set *r, uint64_t hash)
 {
     uint64_t bit = hash >> 20 & (r->n_bits - 1);
     r->maps[0][bit / 64] |= (uint64_t) 1 << bit % 64;
@@ -46,7 +46,7 @@ refused_set_add(struct refused_set *r, uint64_t hash)
 
 /* The present map becomes the previous one, which is emptied and used anew. */
 static void
-turn(struct refused_set *r)
+turn(struct ef_refused_set *r)
 {
     uint64_t *map = r->maps[1];
     if (r->used[1]) {
@@ -59,7 +59,7 @@ turn(struct refused_set *r)
 }
 
 void
-refused_set_advance(struct refused_set *r, struct ef_time now)
+ef_refused_set_advance(struct ef_refused_set *r, struct ef_time now)
 {
     if (ef_time_before(now, r->turn)) {
         return;

@@ -8,15 +8,15 @@
  * expected after that): a packet is remembered for one to two periods. Like a
  * Bloom filter it may refuse a packet by mistake, in a flood; it never forgets
  * early. One thread. */
-#ifndef ANALYZER_REFUSED_SET_H
-#define ANALYZER_REFUSED_SET_H
+#ifndef EF_ANALYZER_REFUSED_SET_H
+#define EF_ANALYZER_REFUSED_SET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/time.h"
 
-struct refused_set {
+struct ef_refused_set {
     uint64_t *maps[2]; /* The present and the previous period's. */
     uint64_t n_bits;   /* Of each; a power of two. */
     bool used[2];
@@ -26,16 +26,16 @@ struct refused_set {
 };
 
 /* Takes at most `bytes`. Returns 0 or -ENOMEM. */
-int refused_set_init(struct refused_set *r, uint64_t bytes, int64_t period_ns);
-void refused_set_deinit(struct refused_set *r);
+int ef_refused_set_init(struct ef_refused_set *r, uint64_t bytes, int64_t period_ns);
+void ef_refused_set_deinit(struct ef_refused_set *r);
 
-void refused_set_add(struct refused_set *r, uint64_t hash);
+void ef_refused_set_add(struct ef_refused_set *r, uint64_t hash);
 
 /* To be called as time goes on, before the others. */
-void refused_set_advance(struct refused_set *r, struct ef_time now);
+void ef_refused_set_advance(struct ef_refused_set *r, struct ef_time now);
 
 static inline bool
-refused_set_has(const struct refused_set *r, uint64_t hash)
+ef_refused_set_has(const struct ef_refused_set *r, uint64_t hash)
 {
     uint64_t bit = hash >> 20 & (r->n_bits - 1);
     return (r->used[0] && r->maps[0][bit / 64] >> bit % 64 & 1) || (r->used[1] && r->maps[1][bit / 64] >> bit % 64 & 1);

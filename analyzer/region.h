@@ -2,15 +2,15 @@
 /* The large blocks that --memory pays for: taken once at start, zero, touched
  * only as far as they are used, on huge pages where the kernel has them (the
  * open table is read at random, and a TLB miss costs as much as the line). */
-#ifndef ANALYZER_REGION_H
-#define ANALYZER_REGION_H
+#ifndef EF_ANALYZER_REGION_H
+#define EF_ANALYZER_REGION_H
 
 #include <stddef.h>
 #include <sys/mman.h>
 
 /* Returns `bytes` zero bytes on a page boundary, or NULL. */
 static inline void *
-region_alloc(size_t bytes)
+ef_region_alloc(size_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) {
@@ -22,7 +22,7 @@ region_alloc(size_t bytes)
 
 /* NULL is fine. */
 static inline void
-region_free(void *p, size_t bytes)
+ef_region_free(void *p, size_t bytes)
 {
     if (p) {
         munmap(p, bytes);

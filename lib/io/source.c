@@ -77,6 +77,12 @@ ef_source_error(const struct ef_source *source)
     return source->error.text;
 }
 
+bool
+ef_source_is_lossless(const struct ef_source *source)
+{
+    return !source->class->overflows;
+}
+
 void
 ef_source_stats(const struct ef_source *source, struct ef_source_stats *stats)
 {

@@ -12,6 +12,7 @@
 #ifndef EF_IO_SOURCE_H
 #define EF_IO_SOURCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -49,6 +50,10 @@ int ef_source_receive(struct ef_source *source, struct ef_frame *frames, int max
 
 /* Why ef_source_receive() returned a negative errno, for people. Borrowed. */
 const char *ef_source_error(const struct ef_source *source);
+
+/* True if the source waits for a slow reader (a file), false if what is not taken
+ * in time is lost (an interface). */
+bool ef_source_is_lossless(const struct ef_source *source);
 
 /* May be called by any thread. */
 void ef_source_stats(const struct ef_source *source, struct ef_source_stats *stats);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copy records made for tests, without frames: packet number and switch number
  * say all. */
-#ifndef TEST_UNIT_ANALYZER_COPIES_H
-#define TEST_UNIT_ANALYZER_COPIES_H
+#ifndef EF_TEST_UNIT_ANALYZER_COPIES_H
+#define EF_TEST_UNIT_ANALYZER_COPIES_H
 
 #include <string.h>
 
@@ -11,10 +11,10 @@
 
 /* The copy of packet `packet` from switch 10.255.0.`sw` with `ttl`, arriving and
  * stamped at `ns`. */
-static inline struct copy_record
+static inline struct ef_copy_record
 make_copy(uint64_t packet, uint8_t sw, uint8_t ttl, int64_t ns)
 {
-    struct copy_record r;
+    struct ef_copy_record r;
     memset(&r, 0, sizeof r);
     r.hop = (struct ef_hop){
         .switch_address = {[10] = 0xff, 0xff, 10, 255, 0, sw},

@@ -33,7 +33,7 @@ on_closed(void *ctx, const struct ef_trace *trace)
 
 struct fixture {
     struct closed closed;
-    struct assembler *a;
+    struct ef_assembler *a;
 };
 
 static void
@@ -41,24 +41,24 @@ begin(struct fixture *f, uint64_t memory_bytes)
 {
     struct ef_error err = EF_ERROR_INIT;
     *f = (struct fixture){.closed.traces = calloc(MAX_CLOSED, sizeof(struct ef_trace))};
-    struct assembler_config config = {
+    struct ef_assembler_config config = {
         .memory_bytes = memory_bytes, .idle_ns = IDLE, .debug_dscp = 1, .closed = on_closed, .ctx = &f->closed};
-    assert_int_equal(assembler_create(&config, &f->a, &err), 0);
-    assert_true(assembler_memory(f->a) <= memory_bytes);
+    assert_int_equal(ef_assembler_create(&config, &f->a, &err), 0);
+    assert_true(ef_assembler_memory(f->a) <= memory_bytes);
 }
 
 static void
 end(struct fixture *f)
 {
-    assembler_destroy(f->a);
+    ef_assembler_destroy(f->a);
     free(f->closed.traces);
 }
 
 static void
-add(struct fixture *f, struct copy_record record)
+add(struct fixture *f, struct ef_copy_record record)
 {
-    const struct copy_record *records[] = {&record};
-    assembler_add(f->a, records, 1);
+    const struct ef_copy_record *records[] = {&record};
+    ef_assembler_add(f->a, records, 1);
 }
 
 static unsigned
@@ -66,7 +66,7 @@ close_idle(struct fixture *f, int64_t now)
 {
     unsigned n, sum = 0;
     do {
-        n = assembler_close_idle(f->a, (struct ef_time){now}, 64);
+        n = ef_assembler_close_idle(f->a, (struct ef_time){now}, 64);
         sum += n;
     } while (n >= 64);
     return sum;
@@ -154,10 +154,10 @@ repeated_copies_are_counted_not_hops(void **state)
             add(&f, make_copy(1, (uint8_t) i, (uint8_t) (64 - i), round * 100 + i));
         }
     }
-    struct copy_record other_port = make_copy(1, 0, 64, 400);
+    struct ef_copy_record other_port = make_copy(1, 0, 64, 400);
     other_port.hop.port = 2;
     add(&f, other_port);
-    assembler_close_all(f.a);
+    ef_assembler_close_all(f.a);
     assert_int_equal(f.closed.n, 1);
     assert_int_equal(f.closed.traces[0].n_hops, 21);
     assert_int_equal(f.closed.traces[0].n_duplicates, 40);
@@ -170,7 +170,8 @@ the_original_is_kept_from_the_first_hop(void **state)
 {
     struct fixture f;
     begin(&f, 1 << 20);
-    struct copy_record shorter = make_copy(1, 1, 64, 1), late = make_copy(1, 2, 63, 2), longer = make_copy(1, 1, 64, 3);
+    struct ef_copy_record shorter = make_copy(1, 1, 64, 1), late = make_copy(1, 2, 63, 2),
+                          longer = make_copy(1, 1, 64, 3);
     shorter.n_bytes = 20;
     late.n_bytes = 200;
     longer.n_bytes = 30;
@@ -178,7 +179,7 @@ the_original_is_kept_from_the_first_hop(void **state)
     add(&f, shorter);
     add(&f, longer);
     add(&f, late);
-    assembler_close_all(f.a);
+    ef_assembler_close_all(f.a);
     assert_int_equal(f.closed.traces[0].n_bytes, 30);
     assert_int_equal(f.closed.traces[0].bytes[29], 64);
     end(&f);
@@ -192,8 +193,8 @@ a_loop_fills_the_hops_and_is_counted(void **state)
     for (int i = 0; i < 100; i++) {
         add(&f, make_copy(1, (uint8_t) (i % 2), (uint8_t) (200 - i), i));
     }
-    assembler_close_all(f.a);
-    const struct assembler_counters *c = assembler_counters(f.a);
+    ef_assembler_close_all(f.a);
+    const struct ef_assembler_counters *c = ef_assembler_counters(f.a);
     assert_int_equal(f.closed.traces[0].n_hops, EF_TRACE_MAX_HOPS);
     assert_true(f.closed.traces[0].loop);
     assert_true(f.closed.traces[0].hops_full);
@@ -213,10 +214,10 @@ losses_mark_the_traces_of_that_time(void **state)
     begin(&f, 1 << 20);
     add(&f, make_copy(1, 1, 64, 0));
     close_idle(&f, 3 * IDLE);
-    assembler_note_loss(f.a, (struct ef_time){4 * IDLE});
+    ef_assembler_note_loss(f.a, (struct ef_time){4 * IDLE});
     add(&f, make_copy(2, 1, 64, 4 * IDLE + IDLE / 2));
     add(&f, make_copy(3, 1, 64, 5 * IDLE + 1));
-    assembler_close_all(f.a);
+    ef_assembler_close_all(f.a);
     assert_int_equal(f.closed.n, 3);
     for (int i = 0; i < 3; i++) {
         const struct ef_trace *t = &f.closed.traces[i];
@@ -232,7 +233,7 @@ a_flood_loses_whole_traces_and_counts_them(void **state)
 {
     struct fixture f;
     begin(&f, 64 << 10);
-    uint32_t capacity = assembler_capacity(f.a);
+    uint32_t capacity = ef_assembler_capacity(f.a);
     assert_in_range(capacity, 30, 100);
     int64_t now = 0;
     uint64_t sent = 0;
@@ -247,8 +248,8 @@ a_flood_loses_whole_traces_and_counts_them(void **state)
             }
         }
     }
-    assembler_close_all(f.a);
-    const struct assembler_counters *c = assembler_counters(f.a);
+    ef_assembler_close_all(f.a);
+    const struct ef_assembler_counters *c = ef_assembler_counters(f.a);
     assert_int_equal(ef_counter_get(&c->copies) + ef_counter_get(&c->table_full), sent);
     assert_true(ef_counter_get(&c->table_full) > sent / 2);
     assert_true(f.closed.n > capacity);
@@ -262,7 +263,7 @@ a_flood_loses_whole_traces_and_counts_them(void **state)
     for (uint64_t packet = 0; packet < capacity; packet++) {
         add(&f, make_copy(1000000 + packet, 1, 64, now));
     }
-    assembler_close_all(f.a);
+    ef_assembler_close_all(f.a);
     assert_int_equal(f.closed.n - before, capacity);
     end(&f);
 }
@@ -274,14 +275,14 @@ chunks_run_out_and_come_back(void **state)
     struct fixture f;
     begin(&f, 64 << 10);
     for (int round = 0; round < 3; round++) {
-        uint32_t n = assembler_capacity(f.a);
+        uint32_t n = ef_assembler_capacity(f.a);
         unsigned before = f.closed.n, hops = 0;
         for (uint8_t hop = 0; hop < 30; hop++) {
             for (uint64_t packet = 0; packet < n; packet++) {
                 add(&f, make_copy(packet, hop, 64 - hop, hop));
             }
         }
-        assembler_close_all(f.a);
+        ef_assembler_close_all(f.a);
         assert_int_equal(f.closed.n - before, n);
         for (unsigned i = before; i < f.closed.n; i++) {
             hops += f.closed.traces[i].n_hops;
@@ -318,7 +319,7 @@ random_copies_agree_with_a_plain_count(void **state)
         last[packet] = now;
         add(&f, make_copy(packet, hops[packet] % 30, (uint8_t) (200 - hops[packet] % 50), now));
     }
-    assembler_close_all(f.a);
+    ef_assembler_close_all(f.a);
     assert_int_equal(f.closed.n, expected);
     end(&f);
 }

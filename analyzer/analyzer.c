@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The threads of an analyzer and what they share; see analyzer.h. */
+#include <config.h>
+
+#include "analyzer/analyzer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* `n` zeroed structs whose type is aligned to cache lines, or NULL. */
+static void *
+alloc_aligned(size_t n, size_t size)
+{
+    void *p = aligned_alloc(EF_CACHE_LINE, n * size);
+    if (p) {
+        memset(p, 0, n * size);
+    }
+    return p;
+}
+
+static int
+init_bells(struct ef_analyzer *a, struct ef_error *err)
+{
+    for (; a->n_bells < a->config.n_workers; a->n_bells++) {
+        int rc = ef_bell_init(&a->bells[a->n_bells]);
+        if (rc) {
+            return ef_error_set(err, rc, "cannot create an eventfd: %s", strerror(-rc));
+        }
+    }
+    return 0;
+}
+
+static int
+init_ingests(struct ef_analyzer *a, struct ef_error *err)
+{
+    for (; a->n_ingests < a->config.n_sources; a->n_ingests++) {
+        struct ef_ingest_config config = {
+            .spec = a->config.sources[a->n_ingests],
+            .ring_bytes = a->plan.source_ring_bytes,
+            .feed_slots = a->plan.feed_slots,
+            .n_workers = a->config.n_workers,
+            .bells = a->bells,
+        };
+        int rc = ef_ingest_init(&a->ingests[a->n_ingests], &config, err);
+        if (rc) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+static int
+init_workers(struct ef_analyzer *a, struct ef_error *err)
+{
+    for (; a->n_workers < a->config.n_workers; a->n_workers++) {
+        struct ef_worker_config config = {
+            .number = a->n_workers,
+            .assembler.memory_bytes = a->plan.open_bytes,
+            .assembler.idle_ns = a->config.idle_ns,
+            .assembler.debug_dscp = a->config.debug_dscp,
+            .ingests = a->ingests,
+            .n_ingests = a->config.n_sources,
+            .bell = &a->bells[a->n_workers],
+            .store = a->store,
+        };
+        int rc = ef_worker_init(&a->workers[a->n_workers], &config, err);
+        if (rc) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+static int
+init(struct ef_analyzer *a, struct ef_error *err)
+{
+    int rc = ef_memory_plan_make(&a->plan, a->config.memory_bytes, a->config.n_sources, a->config.n_workers, err);
+    if (rc) {
+        return rc;
+    }
+    a->bells = alloc_aligned(a->config.n_workers, sizeof *a->bells);
+    a->ingests = alloc_aligned(a->config.n_sources, sizeof *a->ingests);
+    a->workers = alloc_aligned(a->config.n_workers, sizeof *a->workers);
+    if (!a->bells || !a->ingests || !a->workers) {
+        return ef_error_set(err, -ENOMEM, "out of memory");
+    }
+    if ((rc = ef_trace_store_create(a->config.n_workers, a->plan.store_bytes, a->plan.query_bytes, &a->store, err)) ||
+        (rc = init_bells(a, err)) || (rc = init_ingests(a, err))) {
+        return rc;
+    }
+    return init_workers(a, err);
+}
+
+int
+ef_analyzer_create(const struct ef_analyzer_config *config, struct ef_analyzer **out, struct ef_error *err)
+{
+    struct ef_analyzer *a = calloc(1, sizeof *a);
+    if (!a) {
+        return ef_error_set(err, -ENOMEM, "out of memory");
+    }
+    a->config = *config;
+    a->started = ef_time_mono();
+    int rc = init(a, err);
+    if (rc) {
+        ef_analyzer_destroy(a);
+        return rc;
+    }
+    *out = a;
+    return 0;
+}
+
+int
+ef_analyzer_start(struct ef_analyzer *a, struct ef_error *err)
+{
+    int rc = 0;
+    for (unsigned i = 0; !rc && i < a->n_workers; i++) {
+        rc = ef_worker_start(&a->workers[i], err);
+    }
+    for (unsigned i = 0; !rc && i < a->n_ingests; i++) {
+        rc = ef_ingest_start(&a->ingests[i], err);
+    }
+    return rc;
+}
+
+void
+ef_analyzer_destroy(struct ef_analyzer *a)
+{
+    if (!a) {
+        return;
+    }
+    for (unsigned i = 0; i < a->n_ingests; i++) {
+        ef_ingest_stop(&a->ingests[i]);
+    }
+    for (unsigned i = 0; i < a->n_workers; i++) {
+        ef_worker_stop(&a->workers[i]);
+        ef_worker_deinit(&a->workers[i]);
+    }
+    for (unsigned i = 0; i < a->n_ingests; i++) {
+        ef_ingest_deinit(&a->ingests[i]);
+    }
+    for (unsigned i = 0; i < a->n_bells; i++) {
+        ef_bell_deinit(&a->bells[i]);
+    }
+    ef_trace_store_destroy(a->store);
+    free(a->workers);
+    free(a->ingests);
+    free(a->bells);
+    free(a);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Status and metrics over HTTP; see http.h. */
+#include <config.h>
+
+#include "analyzer/http.h"
+
+#include "analyzer/status.h"
+#include "net/metrics.h"
+
+static void
+get_status(struct ef_http_request *req, void *ctx)
+{
+    ef_http_reply_json(req, 200, ef_status_json(ctx));
+}
+
+static void
+add_copies(struct ef_metrics *m, const struct ef_status *s)
+{
+    ef_metrics_single(m, "everflow_copies_received_total", "counter",
+                      "frames received, with those lost in the receive ring", (double) s->copies_received);
+    ef_metrics_single(m, "everflow_copies_assembled_total", "counter", "copies that became part of a trace",
+                      (double) s->copies_assembled);
+    ef_metrics_family(m, "everflow_drops_total", "counter", "frames discarded, by reason");
+    for (unsigned i = 0; i < ef_status_n_reasons; i++) {
+        enum ef_drop_reason reason = ef_status_reasons[i];
+        ef_metrics_value(m, (double) s->drops[reason], "reason", ef_drop_reason_name(reason), NULL);
+    }
+}
+
+static void
+add_traces(struct ef_metrics *m, const struct ef_status *s)
+{
+    ef_metrics_single(m, "everflow_traces_open", "gauge", "traces that still wait for copies",
+                      (double) (s->traces_opened - s->traces_closed));
+    ef_metrics_single(m, "everflow_traces_open_limit", "gauge", "traces that can be open at once",
+                      (double) s->traces_capacity);
+    ef_metrics_single(m, "everflow_traces_closed_total", "counter", "traces closed", (double) s->traces_closed);
+    ef_metrics_single(m, "everflow_traces_stored", "gauge", "closed traces in memory", (double) s->store.n_stored);
+    ef_metrics_single(m, "everflow_traces_evicted_total", "counter", "closed traces that made room for newer ones",
+                      (double) s->store.n_evicted);
+    ef_metrics_single(m, "everflow_loops_total", "counter", "closed traces with a loop", (double) s->loops);
+}
+
+static void
+add_switches(struct ef_metrics *m, const struct ef_analyzer *analyzer)
+{
+    json_t *switches = ef_status_switches(analyzer), *total;
+    const char *address;
+    ef_metrics_family(m, "everflow_switch_copies_total", "counter", "copies received from each switch");
+    json_object_foreach(switches, address, total)
+    {
+        ef_metrics_value(m, (double) json_integer_value(json_object_get(total, "copies")), "switch", address, NULL);
+    }
+    json_decref(switches);
+}
+
+static void
+get_metrics(struct ef_http_request *req, void *ctx)
+{
+    const struct ef_analyzer *analyzer = ctx;
+    struct ef_status s;
+    struct ef_metrics m;
+    ef_status_collect(analyzer, &s);
+    ef_metrics_init(&m);
+    ef_metrics_single(&m, "everflow_uptime_seconds", "gauge", "time since the start", s.uptime_s);
+    add_copies(&m, &s);
+    add_traces(&m, &s);
+    ef_metrics_single(&m, "everflow_memory_limit_bytes", "gauge", "what --memory allows",
+                      (double) analyzer->plan.limit);
+    ef_metrics_single(&m, "everflow_resident_bytes", "gauge", "memory that the process has resident",
+                      (double) s.resident_bytes);
+    add_switches(&m, analyzer);
+    ef_metrics_reply(&m, req);
+}
+
+void
+ef_http_serve(struct ef_analyzer *analyzer, struct ef_http_server *server)
+{
+    static const struct ef_http_route routes[] = {
+        {"GET", "/v1/traces", ef_http_traces_params, ef_http_get_traces},
+        {"GET", "/v1/status", NULL, get_status},
+        {"GET", "/metrics", NULL, get_metrics},
+        {0},
+    };
+    ef_http_server_add_routes(server, routes, analyzer);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /v1/traces: reads the question, streams the answer; see http.h. */
+#include <config.h>
+
+#include "analyzer/http.h"
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse_number.h"
+#include "filter/filter.h"
+#include "trace/trace_json.h"
+
+enum {
+    DEFAULT_LIMIT = 100,
+    SLICE_BYTES = 64 << 10, /* Written before the client has to take some. */
+    SLICE_STEPS = 8,        /* Steps of looking, about 1 ms, before others have their turn. */
+};
+
+const char *const ef_http_traces_params[] = {"filter", "condition", "start", "end", "limit", "format", NULL};
+
+/* One answer under way. */
+struct answer {
+    const char *analyzer;
+    struct ef_filter *filter, *condition;
+    struct ef_trace_query query;
+    struct ef_trace_cursor *cursor;
+    bool is_ndjson;
+    uint64_t count;
+    struct evbuffer *out;
+    struct ef_trace trace;
+    char line[EF_TRACE_JSON_MAX];
+};
+
+static void
+answer_destroy(void *ctx)
+{
+    struct answer *a = ctx;
+    ef_trace_cursor_close(a->cursor);
+    ef_filter_destroy(a->filter);
+    ef_filter_destroy(a->condition);
+    if (a->out) {
+        evbuffer_free(a->out);
+    }
+    free(a);
+}
+
+/* --- The question --------------------------------------------------------------- */
+
+/* Reads parameter `name` as a filter; NULL if it is not given or empty. */
+static bool
+read_filter(struct ef_http_request *req, const char *name, enum ef_filter_kind kind, struct ef_filter **filter)
+{
+    const char *text = ef_http_param(req, name);
+    struct ef_error err = EF_ERROR_INIT;
+    if (!text || !*text || !ef_filter_compile(text, kind, filter, &err)) {
+        return true;
+    }
+    ef_http_reply_error(req, 400, kind == EF_FILTER_PACKET ? "bad_filter" : "bad_condition", err.offset, "%s",
+                        err.text);
+    return false;
+}
+
+static bool
+read_time(struct ef_http_request *req, const char *name, struct ef_time now, struct ef_time *time)
+{
+    const char *text = ef_http_param(req, name);
+    struct ef_error err = EF_ERROR_INIT;
+    if (!text || !*text || !ef_time_parse(text, now, time, &err)) {
+        return true;
+    }
+    ef_http_reply_error(req, 400, "bad_time", err.offset, "%s: %s", name, err.text);
+    return false;
+}
+
+static bool
+read_limit(struct ef_http_request *req, uint64_t *limit)
+{
+    const char *text = ef_http_param(req, "limit");
+    struct ef_error err = EF_ERROR_INIT;
+    if (!text || !ef_parse_u64(text, "limit", 0, UINT64_MAX, limit, &err)) {
+        return true;
+    }
+    ef_http_reply_error(req, 400, "bad_limit", err.offset, "%s", err.text);
+    return false;
+}
+
+static bool
+read_format(struct ef_http_request *req, bool *is_ndjson)
+{
+    const char *text = ef_http_param(req, "format");
+    *is_ndjson = text && !strcmp(text, "ndjson");
+    if (!text || *is_ndjson || !strcmp(text, "json")) {
+        return true;
+    }
+    ef_http_reply_error(req, 400, "bad_format", -1, "format: '%.40s' is not json or ndjson", text);
+    return false;
+}
+
+/* Fills the answer's query from the request; false if it was refused. */
+static bool
+read_question(struct ef_http_request *req, struct answer *a)
+{
+    struct ef_time now = ef_time_real();
+    a->query.start.ns = INT64_MIN;
+    a->query.end.ns = INT64_MAX;
+    a->query.limit = DEFAULT_LIMIT;
+    if (!read_filter(req, "filter", EF_FILTER_PACKET, &a->filter) ||
+        !read_filter(req, "condition", EF_FILTER_CONDITION, &a->condition) ||
+        !read_time(req, "start", now, &a->query.start) || !read_time(req, "end", now, &a->query.end) ||
+        !read_limit(req, &a->query.limit) || !read_format(req, &a->is_ndjson)) {
+        return false;
+    }
+    a->query.filter = a->filter;
+    a->query.condition = a->condition;
+    return true;
+}
+
+/* --- The answer ----------------------------------------------------------------- */
+
+static void
+write_trace(struct answer *a)
+{
+    size_t n = ef_trace_json(&a->trace, a->analyzer, a->line, sizeof a->line);
+    if (!a->is_ndjson && a->count > 0) {
+        evbuffer_add(a->out, ",\n", 2);
+    }
+    evbuffer_add(a->out, a->line, n);
+    if (a->is_ndjson) {
+        evbuffer_add(a->out, "\n", 1);
+    }
+    a->count++;
+}
+
+static void
+write_end(struct answer *a)
+{
+    evbuffer_add_printf(
+        a->out, a->is_ndjson ? "{\"end\":true,\"count\":%llu,\"more\":%s}\n" : "],\"count\":%llu,\"more\":%s}\n",
+        (unsigned long long) a->count, ef_trace_cursor_more(a->cursor) ? "true" : "false");
+}
+
+/* Writes up to a slice of the answer; false at its end. */
+static bool
+fill(struct answer *a)
+{
+    for (int steps = 0; steps < SLICE_STEPS && evbuffer_get_length(a->out) < SLICE_BYTES;) {
+        int rc = ef_trace_cursor_next(a->cursor, &a->trace);
+        if (!rc) {
+            write_end(a);
+            return false;
+        }
+        if (rc > 0) {
+            write_trace(a);
+        } else {
+            steps++;
+        }
+    }
+    return true;
+}
+
+static void
+produce(struct ef_http_request *req, void *ctx)
+{
+    struct answer *a = ctx;
+    bool is_more = fill(a);
+    bool is_silent = evbuffer_get_length(a->out) == 0;
+    ef_http_stream_write(req, a->out);
+    if (!is_more) {
+        answer_destroy(a);
+        ef_http_stream_end(req);
+    } else if (is_silent) {
+        ef_http_stream_wake(req);
+    }
+}
+
+void
+ef_http_get_traces(struct ef_http_request *req, void *ctx)
+{
+    struct ef_analyzer *analyzer = ctx;
+    struct ef_error err = EF_ERROR_INIT;
+    struct answer *a = calloc(1, sizeof *a);
+    if (!a || !(a->out = evbuffer_new())) {
+        free(a);
+        ef_http_reply_error(req, 503, "out_of_memory", -1, "out of memory");
+        return;
+    }
+    a->analyzer = analyzer->config.name;
+    if (!read_question(req, a)) {
+        answer_destroy(a);
+        return;
+    }
+    if (ef_trace_store_query(analyzer->store, &a->query, &a->cursor, &err)) {
+        ef_http_reply_error(req, 503, "busy", -1, "%s", err.text);
+        answer_destroy(a);
+        return;
+    }
+    if (!a->is_ndjson) {
+        evbuffer_add_printf(a->out, "{\"traces\":[");
+    }
+    ef_http_stream_start(req, a->is_ndjson ? "application/x-ndjson" : "application/json", produce, answer_destroy, a);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How --memory is divided; see memory_plan.h. */
+#include <config.h>
+
+#include "analyzer/memory_plan.h"
+
+#include <errno.h>
+
+#include "analyzer/copy_record.h"
+#include "analyzer/switch_table.h"
+
+enum {
+    MIN_FEED_SLOTS = 256,
+    MAX_FEED_SLOTS = 1 << 16,
+    MIN_OPEN_BYTES = 256 << 10,
+    MIN_STORE_BYTES = 256 << 10,
+    MIN_SOURCE_RING_BYTES = 512 << 10,
+    MAX_SOURCE_RING_BYTES = 64 << 20,
+};
+
+/* The greatest power of two that is not above `n`. */
+static uint32_t
+floor_power_of_two(uint64_t n)
+{
+    uint32_t power = 1;
+    while ((uint64_t) power * 2 <= n && power < MAX_FEED_SLOTS) {
+        power *= 2;
+    }
+    return power;
+}
+
+int
+ef_memory_plan_make(struct ef_memory_plan *plan, uint64_t limit, unsigned n_sources, unsigned n_workers,
+                    struct ef_error *err)
+{
+    unsigned n_feeds = n_sources * n_workers;
+    plan->limit = limit;
+    plan->source_ring_bytes = EF_MIN(limit / 8 / n_sources, (uint64_t) MAX_SOURCE_RING_BYTES);
+    plan->feed_slots = floor_power_of_two(limit / 8 / n_feeds / sizeof(struct ef_copy_record));
+    plan->feed_bytes = plan->feed_slots * sizeof(struct ef_copy_record);
+    plan->query_bytes = limit / 16;
+    plan->open_bytes = limit / 8 * 3 / n_workers;
+    uint64_t without_store = n_sources * (plan->source_ring_bytes + ef_switch_table_memory()) +
+                             n_feeds * plan->feed_bytes + n_workers * plan->open_bytes + plan->query_bytes;
+    plan->store_bytes = limit > without_store ? limit - without_store : 0;
+    plan->total = without_store + plan->store_bytes;
+    if (plan->feed_slots < MIN_FEED_SLOTS || plan->open_bytes < MIN_OPEN_BYTES ||
+        plan->source_ring_bytes < MIN_SOURCE_RING_BYTES || plan->store_bytes / n_workers < MIN_STORE_BYTES) {
+        return ef_error_set(err, -EINVAL, "--memory %llu MiB is too little for %u sources and %u workers; give more",
+                            (unsigned long long) (limit >> 20), n_sources, n_workers);
+    }
+    return 0;
+}

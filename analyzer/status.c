@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The analyzer's totals; see status.h. */
+#include <config.h>
+
+#include "analyzer/status.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const enum ef_drop_reason ef_status_reasons[] = {
+    EF_DROP_NOT_A_COPY,  EF_DROP_OUTER_FRAGMENT, EF_DROP_OUTER_TRUNCATED, EF_DROP_OUTER_CHECKSUM,
+    EF_DROP_BAD_GRE,     EF_DROP_BAD_ERSPAN,     EF_DROP_INNER_MALFORMED, EF_DROP_SOURCE_OVERFLOW,
+    EF_DROP_WORKER_BUSY, EF_DROP_TABLE_FULL,     EF_DROP_HOPS_FULL,
+};
+const unsigned ef_status_n_reasons = EF_ARRAY_SIZE(ef_status_reasons);
+
+/* From /proc, or 0. */
+static uint64_t
+resident_bytes(void)
+{
+    unsigned long size, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f) {
+        if (fscanf(f, "%lu %lu", &size, &resident) != 2) {
+            resident = 0;
+        }
+        fclose(f);
+    }
+    return (uint64_t) resident * (uint64_t) sysconf(_SC_PAGESIZE);
+}
+
+static void
+add_ingest(struct ef_status *s, const struct ef_ingest *in, unsigned n_workers)
+{
+    s->copies_received += ef_counter_get(&in->frames) + ef_counter_get(&in->overflows);
+    s->drops[EF_DROP_SOURCE_OVERFLOW] += ef_counter_get(&in->overflows);
+    for (int i = 0; i < EF_N_DROP_REASONS; i++) {
+        s->drops[i] += ef_counter_get(&in->drops[i]);
+    }
+    for (unsigned i = 0; i < n_workers; i++) {
+        s->drops[EF_DROP_WORKER_BUSY] += ef_counter_get(&in->feeds[i].busy);
+    }
+}
+
+static void
+add_worker(struct ef_status *s, const struct ef_worker *w)
+{
+    const struct ef_assembler_counters *c = ef_assembler_counters(w->assembler);
+    s->copies_assembled += ef_counter_get(&c->copies);
+    s->drops[EF_DROP_TABLE_FULL] += ef_counter_get(&c->table_full);
+    s->drops[EF_DROP_HOPS_FULL] += ef_counter_get(&c->hops_full);
+    /* Closed first: a trace must not seem to be closed before it was opened. */
+    s->traces_closed += ef_counter_get(&c->closed);
+    s->traces_opened += ef_counter_get(&c->opened);
+    s->loops += ef_counter_get(&c->loops);
+    s->traces_capacity += ef_assembler_capacity(w->assembler);
+}
+
+void
+ef_status_collect(const struct ef_analyzer *analyzer, struct ef_status *s)
+{
+    memset(s, 0, sizeof *s);
+    for (unsigned i = 0; i < analyzer->n_workers; i++) {
+        add_worker(s, &analyzer->workers[i]);
+    }
+    for (unsigned i = 0; i < analyzer->n_ingests; i++) {
+        add_ingest(s, &analyzer->ingests[i], analyzer->n_workers);
+    }
+    ef_trace_store_stats(analyzer->store, &s->store);
+    s->resident_bytes = resident_bytes();
+    s->uptime_s = (double) ef_time_diff_ns(ef_time_mono(), analyzer->started) / EF_NS_PER_S;
+}
+
+/* --- Switches ----------------------------------------------------------------- */
+
+/* Adds `count` to the total of its switch in `totals`, keyed by address text. */
+static void
+add_switch(json_t *totals, const struct ef_switch_count *count)
+{
+    char address[INET6_ADDRSTRLEN];
+    ef_address_format(count->address, address);
+    json_t *total = json_object_get(totals, address);
+    if (!total) {
+        total = json_object();
+        json_object_set_new(totals, address, total);
+    }
+    json_int_t copies = json_integer_value(json_object_get(total, "copies"));
+    json_object_set_new(total, "copies", json_integer(copies + (json_int_t) ef_counter_get(&count->copies)));
+    json_int_t first = (json_int_t) ef_counter_get(&count->first_sequence) - 1;
+    json_int_t last = (json_int_t) ef_counter_get(&count->last_sequence) - 1;
+    if (last >= 0 && first >= 0) {
+        json_t *old_first = json_object_get(total, "first_sequence");
+        json_t *old_last = json_object_get(total, "last_sequence");
+        first = old_first ? EF_MIN(first, json_integer_value(old_first)) : first;
+        last = old_last ? EF_MAX(last, json_integer_value(old_last)) : last;
+        json_object_set_new(total, "first_sequence", json_integer(first));
+        json_object_set_new(total, "last_sequence", json_integer(last));
+    }
+}
+
+json_t *
+ef_status_switches(const struct ef_analyzer *analyzer)
+{
+    json_t *totals = json_object();
+    for (unsigned i = 0; i < analyzer->n_ingests; i++) {
+        const struct ef_switch_table *t = &analyzer->ingests[i].switches;
+        for (uint32_t k = 0; k < ef_switch_table_size(t); k++) {
+            add_switch(totals, &t->counts[k]);
+        }
+    }
+    return totals;
+}
+
+/* --- JSON ------------------------------------------------------------------------ */
+
+static json_t *
+drops_json(const struct ef_status *s)
+{
+    json_t *drops = json_object();
+    for (unsigned i = 0; i < ef_status_n_reasons; i++) {
+        enum ef_drop_reason reason = ef_status_reasons[i];
+        json_object_set_new(drops, ef_drop_reason_name(reason), json_integer((json_int_t) s->drops[reason]));
+    }
+    return drops;
+}
+
+static json_t *
+sources_json(const struct ef_analyzer *analyzer)
+{
+    static const char *const states[] = {
+        [EF_INGEST_RUNS] = "running", [EF_INGEST_ENDED] = "ended", [EF_INGEST_FAILED] = "failed"};
+    json_t *sources = json_array();
+    for (unsigned i = 0; i < analyzer->n_ingests; i++) {
+        const struct ef_ingest *in = &analyzer->ingests[i];
+        int state = atomic_load(&((struct ef_ingest *) in)->state);
+        json_t *source = json_pack("{s:s, s:s, s:I, s:I}", "source", in->config.spec, "state", states[state], "frames",
+                                   (json_int_t) ef_counter_get(&in->frames), "overflows",
+                                   (json_int_t) ef_counter_get(&in->overflows));
+        if (state == EF_INGEST_FAILED) {
+            json_object_set_new(source, "error", json_string(ef_source_error(in->source)));
+        }
+        json_array_append_new(sources, source);
+    }
+    return sources;
+}
+
+/* What each part of --memory is for, as far as it was given out. */
+static json_t *
+memory_json(const struct ef_analyzer *a, const struct ef_status *s)
+{
+    const struct ef_memory_plan *plan = &a->plan;
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "source_rings", (json_int_t) (plan->source_ring_bytes * a->n_ingests),
+        "worker_rings", (json_int_t) (plan->feed_bytes * a->n_ingests * a->n_workers), "open_traces",
+        (json_int_t) (plan->open_bytes * a->n_workers), "switch_counts",
+        (json_int_t) (ef_switch_table_memory() * a->n_ingests), "closed_traces", (json_int_t) plan->store_bytes,
+        "closed_traces_used", (json_int_t) s->store.used_bytes, "answers", (json_int_t) plan->query_bytes);
+}
+
+json_t *
+ef_status_json(const struct ef_analyzer *analyzer)
+{
+    struct ef_status s;
+    ef_status_collect(analyzer, &s);
+    char oldest[EF_TIME_TEXT_SIZE];
+    ef_time_format(s.store.oldest, oldest);
+    return json_pack(
+        "{s:s, s:s, s:s, s:f, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s?, "
+        "s:I, s:o, s:o}",
+        "role", "analyzer", "name", analyzer->config.name, "version", PACKAGE_VERSION, "uptime_s", s.uptime_s,
+        "copies_received", (json_int_t) s.copies_received, "copies_assembled", (json_int_t) s.copies_assembled, "drops",
+        drops_json(&s), "traces_open", (json_int_t) (s.traces_opened - s.traces_closed), "traces_open_limit",
+        (json_int_t) s.traces_capacity, "traces_closed", (json_int_t) s.traces_closed, "traces_stored",
+        (json_int_t) s.store.n_stored, "traces_evicted", (json_int_t) s.store.n_evicted, "loops", (json_int_t) s.loops,
+        "memory_bytes", (json_int_t) analyzer->plan.total, "memory_limit_bytes", (json_int_t) analyzer->plan.limit,
+        "resident_bytes", (json_int_t) s.resident_bytes, "memory", memory_json(analyzer, &s), "oldest",
+        s.store.has_oldest ? oldest : NULL, "queries_open", (json_int_t) s.store.n_queries, "sources",
+        sources_json(analyzer), "switches", ef_status_switches(analyzer));
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The analyzer's totals, summed from the counters of its threads when asked:
+ * what /v1/status, /metrics and the control socket show.
+ *
+ * copies_received is everything that reached a source, also what the kernel
+ * lost for want of room; once the rings are empty it equals copies_assembled
+ * and the sum of the drops. */
+#ifndef EF_ANALYZER_STATUS_H
+#define EF_ANALYZER_STATUS_H
+
+#include <jansson.h>
+
+#include "analyzer/analyzer.h"
+
+struct ef_status {
+    uint64_t copies_received, copies_assembled;
+    uint64_t drops[EF_N_DROP_REASONS];
+    uint64_t traces_opened, traces_closed, loops, traces_capacity;
+    struct ef_trace_store_stats store;
+    uint64_t resident_bytes;
+    double uptime_s;
+};
+
+/* The reasons to drop that occur here; shown even while they are zero. */
+extern const enum ef_drop_reason ef_status_reasons[];
+extern const unsigned ef_status_n_reasons;
+
+void ef_status_collect(const struct ef_analyzer *analyzer, struct ef_status *status);
+
+/* The body of /v1/status, or NULL if out of memory. */
+json_t *ef_status_json(const struct ef_analyzer *analyzer);
+
+/* What each switch sent, summed over the sources: an object from its address to
+ * {"copies", "first_sequence", "last_sequence"}, the latter two if it numbers
+ * its copies. The caller takes over the reference. */
+json_t *ef_status_switches(const struct ef_analyzer *analyzer);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where closed traces are kept and asked for. This is a seam: all that the
+ * workers and the HTTP side know of the store is here. Behind it now: a
+ * circular arena in memory per worker (trace_arena.h).
+ *
+ *     ef_trace_store_append(store, worker_number, &trace);   // gathers a batch
+ *     ef_trace_store_flush(store, worker_number);            // all visible
+ *
+ *     struct ef_trace_query query = {.filter = f, .start = {INT64_MIN}, .end = {INT64_MAX}, .limit = 100};
+ *     if (!ef_trace_store_query(store, &query, &cursor, &err)) {
+ *         while ((rc = ef_trace_cursor_next(cursor, &trace)))
+ *             if (rc > 0) use(&trace); else go on, or let others have the thread;
+ *         ef_trace_cursor_close(cursor);
+ *     }
+ *
+ * An answer is in ascending order of the traces' starts; where more match than
+ * `limit`, it has the newest. It shows the traces that were closed when it was
+ * asked for, less those evicted before they were reached.
+ *
+ * Thread-safety: writer `n` belongs to one thread; a cursor belongs to one
+ * thread; otherwise any thread may call anything. */
+#ifndef EF_ANALYZER_TRACE_STORE_H
+#define EF_ANALYZER_TRACE_STORE_H
+
+#include "base/error.h"
+#include "trace/packet_trace.h"
+
+struct ef_filter;
+struct ef_trace_store;
+struct ef_trace_cursor;
+
+struct ef_trace_query {
+    const struct ef_filter *filter;    /* NULL: everything. Borrowed until the cursor is closed. */
+    const struct ef_filter *condition; /* The same. */
+    struct ef_time start, end;         /* Of the trace's start, both included. */
+    uint64_t limit;                    /* 0: all. */
+};
+
+struct ef_trace_store_stats {
+    uint64_t n_stored, n_evicted;
+    uint64_t used_bytes;
+    uint64_t n_queries; /* Open cursors. */
+    bool has_oldest;
+    struct ef_time oldest; /* Start of a trace than which none was closed before. */
+};
+
+/* `bytes` for the traces, divided among `n_writers`, and `query_bytes` for the
+ * open cursors together. Returns 0 or -ENOMEM with `err`. */
+int ef_trace_store_create(unsigned n_writers, uint64_t bytes, uint64_t query_bytes, struct ef_trace_store **store,
+                          struct ef_error *err);
+
+/* All cursors must be closed. NULL is fine. */
+void ef_trace_store_destroy(struct ef_trace_store *store);
+
+void ef_trace_store_append(struct ef_trace_store *store, unsigned writer, const struct ef_trace *trace);
+void ef_trace_store_flush(struct ef_trace_store *store, unsigned writer);
+
+/* Starts an answer. Returns 0, or -EBUSY with `err` while other answers use the
+ * memory for it. */
+int ef_trace_store_query(struct ef_trace_store *store, const struct ef_trace_query *query,
+                         struct ef_trace_cursor **cursor, struct ef_error *err);
+
+/* The next trace: 1 and `*trace`; -EAGAIN after a slice of work (some 100 us)
+ * that found none yet; 0 at the end. */
+int ef_trace_cursor_next(struct ef_trace_cursor *cursor, struct ef_trace *trace);
+
+/* True if more traces matched than the limit let through; final once a trace or
+ * the end was returned. */
+bool ef_trace_cursor_more(const struct ef_trace_cursor *cursor);
+
+void ef_trace_cursor_close(struct ef_trace_cursor *cursor); /* NULL is fine. */
+
+void ef_trace_store_stats(struct ef_trace_store *store, struct ef_trace_store_stats *stats);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The worker thread; see worker.h. */
+#include <config.h>
+
+#include "analyzer/worker.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+    BATCHES_PER_TURN = 8, /* Per feed, before the other feeds and closing have theirs. */
+    CLOSE_PER_TURN = 256,
+    SLEEP_MS = 20,
+};
+
+static void
+on_closed(void *ctx, const struct ef_trace *trace)
+{
+    struct ef_worker *w = ctx;
+    ef_trace_store_append(w->config.store, w->config.number, trace);
+}
+
+int
+ef_worker_init(struct ef_worker *w, const struct ef_worker_config *config, struct ef_error *err)
+{
+    memset(w, 0, sizeof *w);
+    w->config = *config;
+    w->config.assembler.closed = on_closed;
+    w->config.assembler.ctx = w;
+    w->now = (struct ef_time){INT64_MIN};
+    return ef_assembler_create(&w->config.assembler, &w->assembler, err);
+}
+
+void
+ef_worker_deinit(struct ef_worker *w)
+{
+    ef_assembler_destroy(w->assembler);
+    w->assembler = NULL;
+}
+
+/* Assembles up to a batch; returns its size. */
+static unsigned
+take_batch(struct ef_worker *w, struct ef_ring *ring)
+{
+    const struct ef_copy_record *records[EF_ASSEMBLER_BATCH];
+    unsigned n = 0;
+    while (n < EF_ASSEMBLER_BATCH && (records[n] = ef_ring_peek(ring))) {
+        ef_ring_release(ring);
+        n++;
+    }
+    if (n) {
+        ef_assembler_add(w->assembler, records, n);
+        ef_ring_release_flush(ring);
+    }
+    return n;
+}
+
+/* Assembles what the feed holds, or some of it. Returns up to which steady time
+ * it has nothing more. */
+static int64_t
+drain(struct ef_worker *w, struct ef_ingest *in, bool *worked)
+{
+    struct ef_ring *ring = &in->feeds[w->config.number].ring;
+    /* Read first: what it covers is in the ring by now. */
+    int64_t clock = atomic_load_explicit(&in->clock, memory_order_acquire);
+    for (unsigned i = 0; i < BATCHES_PER_TURN; i++) {
+        unsigned n = take_batch(w, ring);
+        *worked |= n > 0;
+        if (n < EF_ASSEMBLER_BATCH) {
+            return clock;
+        }
+    }
+    const struct ef_copy_record *next = ef_ring_peek(ring);
+    return next ? next->stamp.ns : clock;
+}
+
+/* Copies that we would have got were lost: traces of now may lack a hop. */
+static void
+note_losses(struct ef_worker *w)
+{
+    uint64_t losses = 0;
+    for (unsigned i = 0; i < w->config.n_ingests; i++) {
+        const struct ef_ingest *in = &w->config.ingests[i];
+        losses += ef_counter_get(&in->feeds[w->config.number].busy) + ef_counter_get(&in->overflows);
+    }
+    if (losses != w->losses) {
+        w->losses = losses;
+        ef_assembler_note_loss(w->assembler, w->now);
+    }
+}
+
+/* Closes what is due, when everything up to `reached` was taken. True if there
+ * is more to close. */
+static bool
+close_due(struct ef_worker *w, int64_t reached)
+{
+    if (reached == INT64_MAX) {
+        ef_assembler_close_all(w->assembler);
+        return false;
+    }
+    return reached != INT64_MIN && ef_assembler_close_idle(w->assembler, w->now, CLOSE_PER_TURN) >= CLOSE_PER_TURN;
+}
+
+bool
+ef_worker_turn(struct ef_worker *w)
+{
+    bool worked = false;
+    int64_t reached = INT64_MAX;
+    for (unsigned i = 0; i < w->config.n_ingests; i++) {
+        reached = EF_MIN(reached, drain(w, &w->config.ingests[i], &worked));
+    }
+    if (reached != INT64_MAX) {
+        w->now.ns = EF_MAX(w->now.ns, reached);
+    }
+    note_losses(w);
+    worked |= close_due(w, reached);
+    ef_trace_store_flush(w->config.store, w->config.number);
+    return worked;
+}
+
+static bool
+is_work_there(void *ctx)
+{
+    struct ef_worker *w = ctx;
+    bool there = atomic_load_explicit(&w->stop, memory_order_relaxed);
+    for (unsigned i = 0; i < w->config.n_ingests; i++) {
+        there |= ef_ring_peek(&w->config.ingests[i].feeds[w->config.number].ring) != NULL;
+    }
+    return there;
+}
+
+static void *
+run(void *arg)
+{
+    struct ef_worker *w = arg;
+    while (!atomic_load_explicit(&w->stop, memory_order_relaxed)) {
+        if (!ef_worker_turn(w)) {
+            ef_bell_sleep(w->config.bell, SLEEP_MS, is_work_there, w);
+        }
+    }
+    return NULL;
+}
+
+int
+ef_worker_start(struct ef_worker *w, struct ef_error *err)
+{
+    int rc = pthread_create(&w->thread, NULL, run, w);
+    if (rc) {
+        return ef_error_set(err, -rc, "cannot start a thread: %s", strerror(rc));
+    }
+    w->is_running = true;
+    return 0;
+}
+
+void
+ef_worker_stop(struct ef_worker *w)
+{
+    if (w->is_running) {
+        atomic_store(&w->stop, true);
+        ef_bell_ring(w->config.bell);
+        pthread_join(w->thread, NULL);
+        w->is_running = false;
+    }
+}
