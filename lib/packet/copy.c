@@ -10,11 +10,12 @@
 #include "packet/cursor.h"
 #include "packet/headers.h"
 #include "packet/ipv6_chain.h"
+#include "packet/packet_internal.h"
 
 /* What 0x8949 has between GRE and the frame. */
 enum { VENDOR_8949_LEN = 22 };
 
-/* The outer frame's last tag, if more than that many are no mirror's doing. */
+/* More VLAN tags than this are not followed in the outer frame. */
 enum { MAX_OUTER_TAGS = 4 };
 
 /* Why a header of `n` bytes is not there: it was not captured, or (`lie`) the
@@ -112,11 +113,21 @@ parse_outer(struct ef_copy *copy, struct ef_cursor *c)
 /* --- ERSPAN -------------------------------------------------------------------- */
 
 /* Port 0 stands for "not known". */
-static void
+static EF_ALWAYS_INLINE void
 set_port(struct ef_copy *copy, uint32_t port)
 {
     copy->has_port = port != 0;
     copy->port = port;
+}
+
+/* The fields of a type II header. */
+static EF_ALWAYS_INLINE void
+read_erspan2(struct ef_copy *copy, const uint8_t *erspan)
+{
+    copy->encapsulation = EF_ENCAP_ERSPAN2;
+    copy->session = ef_erspan_session(erspan);
+    copy->truncated = ef_erspan_truncated(erspan);
+    set_port(copy, ef_erspan2_index(erspan));
 }
 
 static enum ef_drop_reason
@@ -129,18 +140,15 @@ parse_erspan2(struct ef_copy *copy, struct ef_cursor *c)
     if (ef_erspan_version(erspan) != 1) {
         return EF_DROP_BAD_ERSPAN;
     }
-    copy->encapsulation = EF_ENCAP_ERSPAN2;
-    copy->session = ef_erspan_session(erspan);
-    copy->truncated = ef_erspan_truncated(erspan);
-    set_port(copy, ef_erspan2_index(erspan));
+    read_erspan2(copy, erspan);
     ef_cursor_skip(c, EF_ERSPAN2_LEN);
     return EF_DROP_NONE;
 }
 
 /* The platform sub-header: its first six bits say which layout it has. Those
  * with a second word of seconds complete an IEEE 1588 timestamp. */
-static void
-parse_platform(struct ef_copy *copy, const uint8_t *erspan)
+static EF_ALWAYS_INLINE void
+read_platform(struct ef_copy *copy, const uint8_t *erspan)
 {
     const uint8_t *platform = erspan + EF_ERSPAN3_LEN;
     uint32_t first = ef_load_be32(platform), second = ef_load_be32(platform + 4);
@@ -168,6 +176,19 @@ parse_platform(struct ef_copy *copy, const uint8_t *erspan)
     }
 }
 
+/* The fields of a type III header that is whole. */
+static EF_ALWAYS_INLINE void
+read_erspan3(struct ef_copy *copy, const uint8_t *erspan)
+{
+    copy->encapsulation = EF_ENCAP_ERSPAN3;
+    copy->session = ef_erspan_session(erspan);
+    copy->truncated = ef_erspan_truncated(erspan);
+    copy->egress = ef_erspan3_egress(erspan);
+    if (ef_erspan3_has_platform(erspan)) {
+        read_platform(copy, erspan);
+    }
+}
+
 static enum ef_drop_reason
 parse_erspan3(struct ef_copy *copy, struct ef_cursor *c)
 {
@@ -175,8 +196,7 @@ parse_erspan3(struct ef_copy *copy, struct ef_cursor *c)
     if (!erspan) {
         return missing(c, EF_ERSPAN3_LEN, EF_DROP_BAD_ERSPAN);
     }
-    bool has_platform = ef_erspan3_has_platform(erspan);
-    uint32_t header_len = EF_ERSPAN3_LEN + (has_platform ? EF_ERSPAN3_PLATFORM_LEN : 0);
+    uint32_t header_len = EF_ERSPAN3_LEN + (ef_erspan3_has_platform(erspan) ? EF_ERSPAN3_PLATFORM_LEN : 0);
     /* Frame type 0 is Ethernet; an original without its Ethernet header is none that we take. */
     if (ef_erspan_version(erspan) != 2 || ef_erspan3_frame_type(erspan) != 0) {
         return EF_DROP_BAD_ERSPAN;
@@ -184,13 +204,7 @@ parse_erspan3(struct ef_copy *copy, struct ef_cursor *c)
     if (!ef_cursor_peek(c, header_len)) {
         return missing(c, header_len, EF_DROP_BAD_ERSPAN);
     }
-    copy->encapsulation = EF_ENCAP_ERSPAN3;
-    copy->session = ef_erspan_session(erspan);
-    copy->truncated = ef_erspan_truncated(erspan);
-    copy->egress = ef_erspan3_egress(erspan);
-    if (has_platform) {
-        parse_platform(copy, erspan);
-    }
+    read_erspan3(copy, erspan);
     ef_cursor_skip(c, header_len);
     return EF_DROP_NONE;
 }
@@ -252,7 +266,7 @@ parse_gre(struct ef_copy *copy, struct ef_cursor *c)
 /* --- The original's length ---------------------------------------------------------- */
 
 /* Length of the frame at the cursor by its IP header, or 0 if it has none. */
-static uint32_t
+static __attribute__((noinline)) uint32_t
 length_by_headers(struct ef_cursor c)
 {
     uint32_t start = c.offset;
@@ -272,14 +286,15 @@ length_by_headers(struct ef_cursor c)
     return known ? c.offset - start + ef_ip_total_len(ip) : 0;
 }
 
-static void
+/* The original starts at the cursor. */
+static EF_ALWAYS_INLINE void
 set_original(struct ef_copy *copy, const struct ef_cursor *c)
 {
     copy->original = c->data + c->offset;
     copy->original_len = ef_cursor_left(c);
     copy->original_wire_len = c->wire_end - c->offset;
     bool may_say_truncated = copy->encapsulation == EF_ENCAP_ERSPAN2 || copy->encapsulation == EF_ENCAP_ERSPAN3;
-    if (copy->truncated || !may_say_truncated) {
+    if (EF_UNLIKELY(copy->truncated || !may_say_truncated)) {
         uint32_t len = length_by_headers(*c);
         if (len > copy->original_wire_len) {
             copy->original_wire_len = len;
@@ -289,7 +304,7 @@ set_original(struct ef_copy *copy, const struct ef_cursor *c)
 }
 
 enum ef_drop_reason
-ef_copy_parse(struct ef_copy *copy, const uint8_t *frame, uint32_t len, uint32_t wire_len)
+ef_copy_parse_general(struct ef_copy *copy, const uint8_t *frame, uint32_t len, uint32_t wire_len)
 {
     struct ef_cursor c = {.data = frame, .end = EF_MIN(len, UINT16_MAX), .wire_end = EF_MAX(len, wire_len)};
     *copy = (struct ef_copy){0};
@@ -297,8 +312,84 @@ ef_copy_parse(struct ef_copy *copy, const uint8_t *frame, uint32_t len, uint32_t
     if (why == EF_DROP_NONE) {
         why = parse_gre(copy, &c);
     }
-    if (EF_LIKELY(why == EF_DROP_NONE)) {
+    if (why == EF_DROP_NONE) {
         set_original(copy, &c);
     }
     return why;
+}
+
+/* --- The fast path ------------------------------------------------------------------ */
+
+/* Where the headers of the common shapes are, and the longest that they are. */
+enum { IP = EF_ETH_LEN, GRE = IP + EF_IPV4_LEN, AFTER_GRE = GRE + 8 };
+enum { COMMON_LEN = AFTER_GRE + EF_ERSPAN3_LEN + EF_ERSPAN3_PLATFORM_LEN };
+
+/* The GRE header's first word as the patched Open vSwitch writes it. */
+#define COMMON_GRE(FLAGS, TYPE) ((uint32_t) (FLAGS) << 16 | (TYPE))
+
+/* Reads what is behind the outer IP header; returns the original's offset, or 0
+ * if this is no common shape. */
+static EF_ALWAYS_INLINE uint32_t
+read_common(struct ef_copy *copy, const uint8_t *frame)
+{
+    const uint8_t *gre = frame + GRE, *erspan = frame + AFTER_GRE;
+    switch (ef_load_be32(gre)) {
+    case COMMON_GRE(EF_GRE_S, EF_ETHERTYPE_ERSPAN3):
+        if (ef_erspan_version(erspan) != 2 || ef_erspan3_frame_type(erspan) != 0 || !ef_erspan3_has_platform(erspan)) {
+            return 0;
+        }
+        copy->sequence = ef_load_be32(gre + 4);
+        read_erspan3(copy, erspan);
+        return AFTER_GRE + EF_ERSPAN3_LEN + EF_ERSPAN3_PLATFORM_LEN;
+    case COMMON_GRE(EF_GRE_S, EF_ETHERTYPE_ERSPAN):
+        if (ef_erspan_version(erspan) != 1) {
+            return 0;
+        }
+        copy->sequence = ef_load_be32(gre + 4);
+        read_erspan2(copy, erspan);
+        return AFTER_GRE + EF_ERSPAN2_LEN;
+    case COMMON_GRE(EF_GRE_K | EF_GRE_S, EF_ETHERTYPE_TEB):
+        if (ef_load_be16(gre + 4) == EF_GRE_KEY_MAGIC) {
+            set_port(copy, ef_load_be16(gre + 6));
+        }
+        copy->sequence = ef_load_be32(gre + 8);
+        return GRE + 12;
+    default:
+        return 0;
+    }
+}
+
+/* Untagged Ethernet, IPv4 without options and whole, GRE as our own switches
+ * send it: what ef_copy_parse_general() would find, at once. */
+static EF_ALWAYS_INLINE bool
+parse_common(struct ef_copy *copy, const uint8_t *frame, uint32_t len, uint32_t wire_len)
+{
+    if (len < COMMON_LEN || len > UINT16_MAX || wire_len < len) {
+        return false;
+    }
+    const uint8_t *ip = frame + IP;
+    uint32_t end = IP + (uint32_t) ef_ipv4_total_len(ip);
+    if (ef_eth_type(frame) != EF_ETHERTYPE_IPV4 || ip[0] != 0x45 || ef_ipv4_proto(ip) != EF_IPPROTO_GRE ||
+        ef_ipv4_is_fragment(ip) || end < COMMON_LEN || end > wire_len) {
+        return false;
+    }
+    *copy = (struct ef_copy){.outer_ip_offset = IP, .has_sequence = true};
+    uint32_t offset = read_common(copy, frame);
+    if (!offset) {
+        return false;
+    }
+    ef_address_from_ipv4(copy->switch_address, ef_ipv4_src(ip));
+    ef_address_from_ipv4(copy->target_address, ef_ipv4_dst(ip));
+    struct ef_cursor c = {.data = frame, .offset = offset, .end = EF_MIN(len, end), .wire_end = end};
+    set_original(copy, &c);
+    return true;
+}
+
+enum ef_drop_reason
+ef_copy_parse(struct ef_copy *copy, const uint8_t *frame, uint32_t len, uint32_t wire_len)
+{
+    if (EF_LIKELY(parse_common(copy, frame, len, wire_len))) {
+        return EF_DROP_NONE;
+    }
+    return ef_copy_parse_general(copy, frame, len, wire_len);
 }

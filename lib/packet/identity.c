@@ -41,6 +41,9 @@ load_raw32(const uint8_t *p)
     return v;
 }
 
+/* What is rare stays out of the common path, which then needs no stack. */
+#define NOINLINE __attribute__((noinline, cold))
+
 /* Where the innermost packet's headers lie. `l4` is NULL if there is none. */
 struct innermost {
     const uint8_t *ip, *l4;
@@ -63,7 +66,7 @@ innermost_of(const struct ef_packet *p)
 
 /* Two words of a RoCEv2 header in one: opcode, destination QP, PSN. The FECN
  * and BECN bits between them are rewritten on the way. */
-static uint64_t
+static NOINLINE uint64_t
 bth_word(const uint8_t *bth)
 {
     return (uint64_t) ef_bth_opcode(bth) << 56 ^ (uint64_t) ef_bth_dest_qp(bth) << 24 ^ ef_bth_psn(bth);
@@ -71,7 +74,7 @@ bth_word(const uint8_t *bth)
 
 /* Protocols that have no layer of their own, but whose first bytes tell one
  * packet from another: ESP (SPI and sequence number), SCTP (ports and CRC). */
-static uint64_t
+static NOINLINE uint64_t
 unlisted_word(const struct ef_packet *p, const struct innermost *in, uint8_t proto)
 {
     uint32_t at = in->ip_layer->offset + (uint32_t) in->ip_layer->header_len;
@@ -224,7 +227,7 @@ non_ip_key(const struct ef_packet *p, uint8_t key[2 + NON_IP_BYTES])
     return true;
 }
 
-static void
+static NOINLINE void
 identify_non_ip(const struct ef_packet *p, struct ef_identity *id)
 {
     uint8_t key[2 + NON_IP_BYTES];
@@ -236,41 +239,61 @@ identify_non_ip(const struct ef_packet *p, struct ef_identity *id)
 
 /* --- Entry ------------------------------------------------------------------------- */
 
+static __attribute__((noinline)) void
+identify_ipv6(const struct ef_packet *p, struct ef_identity *id)
+{
+    struct innermost in = innermost_of(p);
+    struct ef_ipv6_chain chain;
+    chain_of(&in, &chain);
+    XXH128_hash_t hash = identity_ipv6(p, &in, &chain);
+    *id = (struct ef_identity){.flow_hash = flow_hash_ipv6(&in, &chain), .hash = hash.low64, .check = hash.high64};
+}
+
+/* The innermost IP layer's protocol, or EF_PROTO_ETH if there is none. */
+static EF_ALWAYS_INLINE uint8_t
+innermost_proto(const struct ef_packet *p)
+{
+    return EF_LIKELY(p->inner_ip != EF_NO_LAYER) ? p->layers[p->inner_ip].proto : EF_PROTO_ETH;
+}
+
 void
 ef_identity_of(const struct ef_packet *p, struct ef_identity *id)
 {
-    if (EF_UNLIKELY(p->inner_ip == EF_NO_LAYER)) {
+    switch (innermost_proto(p)) {
+    case EF_PROTO_IPV4: {
+        struct innermost in = innermost_of(p);
+        id->flow_hash = flow_hash_ipv4(&in);
+        XXH128_hash_t hash = identity_ipv4(p, &in);
+        id->hash = hash.low64;
+        id->check = hash.high64;
+        return;
+    }
+    case EF_PROTO_IPV6:
+        identify_ipv6(p, id);
+        return;
+    default:
         identify_non_ip(p, id);
         return;
     }
-    struct innermost in = innermost_of(p);
-    XXH128_hash_t hash;
-    if (EF_LIKELY(in.ip_layer->proto == EF_PROTO_IPV4)) {
-        id->flow_hash = flow_hash_ipv4(&in);
-        hash = identity_ipv4(p, &in);
-    } else {
-        struct ef_ipv6_chain chain;
-        chain_of(&in, &chain);
-        id->flow_hash = flow_hash_ipv6(&in, &chain);
-        hash = identity_ipv6(p, &in, &chain);
-    }
-    id->hash = hash.low64;
-    id->check = hash.high64;
 }
 
 uint64_t
 ef_flow_hash(const struct ef_packet *p)
 {
-    if (EF_UNLIKELY(p->inner_ip == EF_NO_LAYER)) {
-        struct ef_identity id;
+    struct ef_identity id;
+    switch (innermost_proto(p)) {
+    case EF_PROTO_IPV4: {
+        struct innermost in = innermost_of(p);
+        return flow_hash_ipv4(&in);
+    }
+    case EF_PROTO_IPV6: {
+        struct innermost in = innermost_of(p);
+        struct ef_ipv6_chain chain;
+        chain_of(&in, &chain);
+        return flow_hash_ipv6(&in, &chain);
+    }
+    default:
         identify_non_ip(p, &id);
         return id.flow_hash;
     }
-    struct innermost in = innermost_of(p);
-    if (EF_LIKELY(in.ip_layer->proto == EF_PROTO_IPV4)) {
-        return flow_hash_ipv4(&in);
-    }
-    struct ef_ipv6_chain chain;
-    chain_of(&in, &chain);
-    return flow_hash_ipv6(&in, &chain);
 }

@@ -399,19 +399,10 @@ step_of_ip_version(struct walk *w)
 }
 
 static int
-step_erspan(struct walk *w)
+step_erspan3(struct walk *w)
 {
-    const uint8_t *erspan = need(w, EF_ERSPAN2_LEN);
+    const uint8_t *erspan = need(w, EF_ERSPAN3_LEN);
     if (!erspan) {
-        return STOP;
-    }
-    if (ef_erspan_version(erspan) == 1) {
-        return take(w, EF_PROTO_ERSPAN, EF_ERSPAN2_LEN) ? EF_PROTO_ETH : STOP;
-    }
-    if (ef_erspan_version(erspan) != 2) {
-        return malformed(w);
-    }
-    if (!need(w, EF_ERSPAN3_LEN)) {
         return STOP;
     }
     uint32_t platform_len = ef_erspan3_has_platform(erspan) ? EF_ERSPAN3_PLATFORM_LEN : 0;
@@ -419,6 +410,25 @@ step_erspan(struct walk *w)
         return STOP;
     }
     return ef_erspan3_frame_type(erspan) == 2 ? step_of_ip_version(w) : EF_PROTO_ETH;
+}
+
+static int
+step_erspan(struct walk *w)
+{
+    const uint8_t *erspan = need(w, EF_ERSPAN2_LEN);
+    if (!erspan) {
+        return STOP;
+    }
+    /* The GRE header before it says which type follows; the version has to agree. */
+    const uint8_t *gre = ef_packet_layer_data(w->p, w->p->n_layers - 1u);
+    bool type3 = ef_gre_type(gre) == EF_ETHERTYPE_ERSPAN3;
+    if (ef_erspan_version(erspan) != (type3 ? 2 : 1)) {
+        return malformed(w);
+    }
+    if (type3) {
+        return step_erspan3(w);
+    }
+    return take(w, EF_PROTO_ERSPAN, EF_ERSPAN2_LEN) ? EF_PROTO_ETH : STOP;
 }
 
 static int
@@ -478,56 +488,75 @@ ef_packet_parse_general(struct ef_packet *p, const uint8_t *data, uint32_t len, 
 
 /* --- The fast path ---------------------------------------------------------- */
 
-/* Where the headers of the common shape are. */
-enum { IP = EF_ETH_LEN, L4 = EF_ETH_LEN + EF_IPV4_LEN };
+/* The common shape is Ethernet, IP without options, extension headers or
+ * fragmentation, TCP or UDP that is no tunnel, all of them whole. */
 
-static void
-set_common(struct ef_packet *p, const uint8_t *data, uint32_t len, uint32_t wire_len, enum ef_proto l4,
-           uint32_t l4_header_len)
+static EF_ALWAYS_INLINE void
+set_common(struct ef_packet *p, enum ef_proto ip, uint32_t ip_header_len, enum ef_proto l4, uint32_t l4_header_len)
 {
-    p->data = data;
-    p->len = len;
-    p->wire_len = wire_len;
-    p->protos = 1u << EF_PROTO_ETH | 1u << EF_PROTO_IPV4 | 1u << l4;
+    p->protos = 1u << EF_PROTO_ETH | 1u << ip | 1u << l4;
     p->n_layers = 3;
     p->status = EF_PARSE_OK;
     p->outer_ip = p->inner_ip = 1;
     p->inner_l4 = 2;
     p->layers[0] = (struct ef_layer){.proto = EF_PROTO_ETH, .offset = 0, .header_len = EF_ETH_LEN};
-    p->layers[1] = (struct ef_layer){.proto = EF_PROTO_IPV4, .offset = IP, .header_len = EF_IPV4_LEN};
-    p->layers[2] = (struct ef_layer){.proto = (uint8_t) l4, .offset = L4, .header_len = (uint16_t) l4_header_len};
+    p->layers[1] =
+        (struct ef_layer){.proto = (uint8_t) ip, .offset = EF_ETH_LEN, .header_len = (uint16_t) ip_header_len};
+    p->layers[2] = (struct ef_layer){.proto = (uint8_t) l4,
+                                     .offset = (uint16_t) (EF_ETH_LEN + ip_header_len),
+                                     .header_len = (uint16_t) l4_header_len};
 }
 
-/* Ethernet, IPv4 without options and not fragmented, TCP or UDP that is no
- * tunnel, all whole: what ef_packet_parse_general() would find, at once. */
+/* `l4_len` bytes of TCP or UDP follow the IP header, of which at least
+ * EF_UDP_LEN, and `left` at all, are captured. */
 static EF_ALWAYS_INLINE bool
-parse_common(struct ef_packet *p, const uint8_t *data, uint32_t len, uint32_t wire_len)
+parse_common_l4(struct ef_packet *p, enum ef_proto ip, uint32_t ip_header_len, uint8_t proto, uint32_t l4_len,
+                uint32_t left)
 {
-    if (len < L4 + EF_UDP_LEN || len > UINT16_MAX || wire_len < len) {
-        return false;
-    }
-    const uint8_t *ip = data + IP, *l4 = data + L4;
-    uint32_t total_len = ef_ipv4_total_len(ip);
-    if (ef_eth_type(data) != EF_ETHERTYPE_IPV4 || ip[0] != 0x45 || ef_ipv4_is_fragment(ip) ||
-        total_len > wire_len - IP) {
-        return false;
-    }
-    if (ef_ipv4_proto(ip) == EF_IPPROTO_TCP && len >= L4 + EF_TCP_LEN) {
+    const uint8_t *l4 = p->data + EF_ETH_LEN + ip_header_len;
+    if (proto == EF_IPPROTO_TCP && left >= EF_TCP_LEN) {
         uint32_t header_len = ef_tcp_header_len(l4);
-        if (header_len < EF_TCP_LEN || EF_IPV4_LEN + header_len > total_len || L4 + header_len > len) {
+        if (header_len < EF_TCP_LEN || header_len > l4_len || header_len > left) {
             return false;
         }
-        set_common(p, data, len, wire_len, EF_PROTO_TCP, header_len);
+        set_common(p, ip, ip_header_len, EF_PROTO_TCP, header_len);
         return true;
     }
-    if (ef_ipv4_proto(ip) == EF_IPPROTO_UDP) {
+    if (proto == EF_IPPROTO_UDP) {
         uint32_t udp_len = ef_udp_len(l4), port = ef_l4_dst_port(l4);
-        if (udp_len < EF_UDP_LEN || EF_IPV4_LEN + udp_len > total_len || port == EF_PORT_VXLAN ||
-            port == EF_PORT_GENEVE || port == EF_PORT_ROCE) {
+        if (udp_len < EF_UDP_LEN || udp_len > l4_len || port == EF_PORT_VXLAN || port == EF_PORT_GENEVE ||
+            port == EF_PORT_ROCE) {
             return false;
         }
-        set_common(p, data, len, wire_len, EF_PROTO_UDP, EF_UDP_LEN);
+        set_common(p, ip, ip_header_len, EF_PROTO_UDP, EF_UDP_LEN);
         return true;
+    }
+    return false;
+}
+
+/* What ef_packet_parse_general() would find, at once; or false, and then the
+ * general walk has to look. */
+static EF_ALWAYS_INLINE bool
+parse_common(struct ef_packet *p)
+{
+    const uint8_t *ip = p->data + EF_ETH_LEN;
+    uint32_t len = p->len, wire_len = p->wire_len;
+    if (len < EF_ETH_LEN + EF_IPV4_LEN + EF_UDP_LEN || len > UINT16_MAX) {
+        return false;
+    }
+    uint16_t ethertype = ef_eth_type(p->data);
+    if (ethertype == EF_ETHERTYPE_IPV4) {
+        uint32_t total_len = ef_ipv4_total_len(ip);
+        return ip[0] == 0x45 && !ef_ipv4_is_fragment(ip) && total_len <= wire_len - EF_ETH_LEN &&
+               total_len >= EF_IPV4_LEN &&
+               parse_common_l4(p, EF_PROTO_IPV4, EF_IPV4_LEN, ef_ipv4_proto(ip), total_len - EF_IPV4_LEN,
+                               len - EF_ETH_LEN - EF_IPV4_LEN);
+    }
+    if (ethertype == EF_ETHERTYPE_IPV6 && len >= EF_ETH_LEN + EF_IPV6_LEN + EF_UDP_LEN) {
+        uint32_t l4_len = ef_ipv6_payload_len(ip);
+        return ef_ip_version(ip) == 6 && l4_len <= wire_len - EF_ETH_LEN - EF_IPV6_LEN &&
+               parse_common_l4(p, EF_PROTO_IPV6, EF_IPV6_LEN, ef_ipv6_next_header(ip), l4_len,
+                               len - EF_ETH_LEN - EF_IPV6_LEN);
     }
     return false;
 }
@@ -535,7 +564,10 @@ parse_common(struct ef_packet *p, const uint8_t *data, uint32_t len, uint32_t wi
 enum ef_parse_status
 ef_packet_parse(struct ef_packet *p, const uint8_t *data, uint32_t len, uint32_t wire_len)
 {
-    if (EF_LIKELY(parse_common(p, data, len, wire_len))) {
+    p->data = data;
+    p->len = len;
+    p->wire_len = EF_MAX(len, wire_len);
+    if (EF_LIKELY(parse_common(p))) {
         return EF_PARSE_OK;
     }
     return ef_packet_parse_general(p, data, len, wire_len);

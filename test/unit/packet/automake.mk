@@ -1,8 +1,16 @@
 if HAVE_CMOCKA
-packet_tests = test/unit/packet/test_packet
-check_PROGRAMS += $(packet_tests)
-TESTS += $(packet_tests)
-test_unit_packet_test_packet_SOURCES = test/unit/packet/test_packet.c
-test_unit_packet_test_packet_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+PACKET_TESTS = test/unit/packet/test_packet test/unit/packet/test_identity test/unit/packet/test_copy
+check_PROGRAMS += $(PACKET_TESTS)
+TESTS += $(PACKET_TESTS)
+PACKET_TEST_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
+PACKET_SAMPLES = test/unit/packet/samples.c test/unit/packet/samples.h
+test_unit_packet_test_packet_SOURCES = test/unit/packet/test_packet.c $(PACKET_SAMPLES)
+test_unit_packet_test_packet_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
 test_unit_packet_test_packet_LDADD = $(EF_TEST_LDADD)
+test_unit_packet_test_identity_SOURCES = test/unit/packet/test_identity.c $(PACKET_SAMPLES)
+test_unit_packet_test_identity_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
+test_unit_packet_test_identity_LDADD = $(EF_TEST_LDADD)
+test_unit_packet_test_copy_SOURCES = test/unit/packet/test_copy.c $(PACKET_SAMPLES)
+test_unit_packet_test_copy_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
+test_unit_packet_test_copy_LDADD = $(EF_TEST_LDADD)
 endif
