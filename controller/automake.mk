@@ -1,1 +1,23 @@
-# controller: programs and files of this folder are added here
+# All but main.c, so that the unit tests can link it.
+noinst_LIBRARIES += controller/libcontroller.a
+controller_libcontroller_a_SOURCES = \
+	controller/api_status.c \
+	controller/api_traces.c \
+	controller/configuration.c controller/configuration.h \
+	controller/control_commands.c \
+	controller/controller.h \
+	controller/document.c controller/document.h \
+	controller/everflow_row.c controller/everflow_row.h \
+	controller/hop_frame.c controller/hop_frame.h \
+	controller/managed_switch.c controller/managed_switch.h \
+	controller/peer_poll.c controller/peer_poll.h \
+	controller/text.h \
+	controller/topology.c controller/topology.h \
+	controller/trace_export.c controller/trace_export.h \
+	controller/trace_query.c controller/trace_query.h \
+	controller/trace_record.c controller/trace_record.h
+
+sbin_PROGRAMS += controller/ef-controller
+controller_ef_controller_SOURCES = controller/main.c
+controller_ef_controller_LDADD = controller/libcontroller.a $(EF_LIBS)
+EXTRA_DIST += controller/README.md

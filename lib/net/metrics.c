@@ -60,7 +60,9 @@ add_number(struct evbuffer *out, double value)
     } else if (isinf(value)) {
         evbuffer_add_printf(out, value > 0 ? " +Inf\n" : " -Inf\n");
     } else {
-        evbuffer_add_printf(out, " %.17g\n", value);
+        /* Counters exactly, as far as a double is exact; others as people read. */
+        bool whole = fabs(value) < 9007199254740992.0 && floor(value) == value;
+        evbuffer_add_printf(out, whole ? " %.0f\n" : " %.9g\n", value);
     }
 }
 

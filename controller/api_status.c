@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /v1/topology, /v1/switches, /v1/status and /metrics. */
+#include <config.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/controller.h"
+#include "controller/peer_poll.h"
+#include "net/metrics.h"
+
+static void
+get_topology(struct ef_http_request *req, void *ctx)
+{
+    struct controller *c = ctx;
+    ef_http_reply_json(req, 200, json_incref(c->topology.document));
+}
+
+static void
+get_switches(struct ef_http_request *req, void *ctx)
+{
+    struct controller *c = ctx;
+    json_t *list = json_array();
+    for (size_t i = 0; i < c->n_switches; i++) {
+        json_array_append_new(list, managed_switch_show(c->switches[i]));
+    }
+    ef_http_reply_json(req, 200, json_pack("{s:o}", "switches", list));
+}
+
+/* --- Those that wait for the peers ---------------------------------------- */
+
+struct waiting {
+    struct controller *controller;
+    struct ef_http_request *http;
+};
+
+static double
+uptime_s(const struct controller *c)
+{
+    return (double) ef_time_diff_ns(ef_time_mono(), c->started) / 1e9;
+}
+
+static void
+reply_status(void *ctx, json_t *analyzers, json_t *reshufflers)
+{
+    struct waiting *w = ctx;
+    struct controller *c = w->controller;
+    ef_http_reply_json(w->http, 200,
+                       json_pack("{s:s, s:s, s:f, s:{s:I, s:I}, s:O, s:O, s:{s:I, s:I, s:I}}", "role", "controller",
+                                 "version", PACKAGE_VERSION, "uptime_s", uptime_s(c), "switches", "total",
+                                 (json_int_t) c->n_switches, "configured", (json_int_t) controller_n_configured(c),
+                                 "analyzers", analyzers, "reshufflers", reshufflers, "traces", "queries",
+                                 (json_int_t) c->counters.queries, "returned", (json_int_t) c->counters.traces,
+                                 "incomplete_answers", (json_int_t) c->counters.incomplete));
+    free(w);
+}
+
+static void
+add_peers(struct ef_metrics *m, const char *role, json_t *peers)
+{
+    size_t i;
+    json_t *peer;
+    json_array_foreach(peers, i, peer)
+    {
+        const char *state = json_string_value(json_object_get(peer, "state"));
+        ef_metrics_value(m, state && !strcmp(state, "up"), "role", role, "name",
+                         json_string_value(json_object_get(peer, "name")), NULL);
+    }
+}
+
+/* The switches' own counters, as their databases say. */
+static void
+add_switches(struct ef_metrics *m, const struct controller *c)
+{
+    ef_metrics_family(m, "everflow_switch_configured", "gauge", "1 if the switch has its configuration");
+    for (size_t i = 0; i < c->n_switches; i++) {
+        const struct managed_switch *s = c->switches[i];
+        ef_metrics_value(m, managed_switch_is_configured(s), "switch", managed_switch_name(s), NULL);
+    }
+    ef_metrics_family(m, "everflow_switch_statistics_total", "counter", "statistics of table Everflow, by counter");
+    for (size_t i = 0; i < c->n_switches; i++) {
+        json_t *statistics = managed_switch_statistics(c->switches[i]), *value;
+        const char *name;
+        json_object_foreach(statistics, name, value)
+        {
+            ef_metrics_value(m, json_number_value(value), "switch", managed_switch_name(c->switches[i]), "counter",
+                             name, NULL);
+        }
+        json_decref(statistics);
+    }
+}
+
+static void
+add_http(struct ef_metrics *m, const struct controller *c)
+{
+    struct ef_http_server_stats http;
+    ef_http_server_stats(c->http, &http);
+    ef_metrics_single(m, "everflow_http_requests_total", "counter", "HTTP requests", (double) http.requests);
+    ef_metrics_family(m, "everflow_http_errors_total", "counter", "HTTP answers that were errors");
+    ef_metrics_value(m, (double) http.client_errors, "class", "4xx", NULL);
+    ef_metrics_value(m, (double) http.server_errors, "class", "5xx", NULL);
+}
+
+static void
+reply_metrics(void *ctx, json_t *analyzers, json_t *reshufflers)
+{
+    struct waiting *w = ctx;
+    struct controller *c = w->controller;
+    struct ef_metrics m;
+    ef_metrics_init(&m);
+    ef_metrics_single(&m, "everflow_uptime_seconds", "gauge", "time since the start", uptime_s(c));
+    ef_metrics_single(&m, "everflow_trace_queries_total", "counter", "questions for traces",
+                      (double) c->counters.queries);
+    ef_metrics_single(&m, "everflow_traces_returned_total", "counter", "traces in the answers",
+                      (double) c->counters.traces);
+    ef_metrics_single(&m, "everflow_incomplete_answers_total", "counter", "answers that lacked an analyzer's part",
+                      (double) c->counters.incomplete);
+    ef_metrics_family(&m, "everflow_peer_up", "gauge", "1 if the daemon answers the controller");
+    add_peers(&m, "analyzer", analyzers);
+    add_peers(&m, "reshuffler", reshufflers);
+    add_switches(&m, c);
+    add_http(&m, c);
+    ef_metrics_reply(&m, w->http);
+    free(w);
+}
+
+static void
+poll_then(struct controller *c, struct ef_http_request *req, peer_poll_done *reply)
+{
+    struct waiting *w = malloc(sizeof *w);
+    if (!w) {
+        abort(); /* Control path. */
+    }
+    *w = (struct waiting){c, req};
+    peer_poll_start(c->base, &c->configuration, reply, w);
+}
+
+static void
+get_status(struct ef_http_request *req, void *ctx)
+{
+    poll_then(ctx, req, reply_status);
+}
+
+static void
+get_metrics(struct ef_http_request *req, void *ctx)
+{
+    poll_then(ctx, req, reply_metrics);
+}
+
+void
+api_status_add(struct controller *c)
+{
+    static const struct ef_http_route routes[] = {
+        {"GET", "/v1/topology", NULL, get_topology},
+        {"GET", "/v1/switches", NULL, get_switches},
+        {"GET", "/v1/status", NULL, get_status},
+        {"GET", "/metrics", NULL, get_metrics},
+        {0},
+    };
+    ef_http_server_add_routes(c->http, routes, c);
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /v1/traces: checks the question, has trace_query.c ask the analyzers, and
+ * writes what comes as JSON, NDJSON or pcapng. */
+#include <config.h>
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse_number.h"
+#include "controller/controller.h"
+#include "controller/trace_export.h"
+#include "controller/trace_query.h"
+#include "filter/filter.h"
+
+enum { DEFAULT_LIMIT = 100, WRITE_BYTES = 65536 };
+
+enum format { FORMAT_JSON, FORMAT_NDJSON, FORMAT_PCAPNG };
+static const char *const formats[] = {"json", "ndjson", "pcapng"};
+
+/* One question on its way. */
+struct traces_request {
+    struct controller *controller;
+    struct ef_http_request *http;
+    struct trace_query *query;
+    struct trace_export *export; /* With FORMAT_PCAPNG. */
+    char *description;           /* The question, for the capture's comment. */
+    enum format format;
+    uint64_t n_traces;
+};
+
+static void
+request_free(struct traces_request *r)
+{
+    trace_query_destroy(r->query);
+    trace_export_destroy(r->export);
+    free(r->description);
+    free(r);
+}
+
+/* --- The question --------------------------------------------------------- */
+
+struct parameters {
+    struct trace_question question;
+    struct ef_time start, end;
+    enum format format;
+};
+
+static bool
+check_filter(struct ef_http_request *req, const char *name, enum ef_filter_kind kind, const char *code)
+{
+    struct ef_filter *filter;
+    struct ef_error err = EF_ERROR_INIT;
+    const char *text = ef_http_param(req, name);
+    if (text && ef_filter_compile(text, kind, &filter, &err)) {
+        ef_http_reply_error(req, 400, code, err.offset, "%s", err.text);
+        return false;
+    }
+    if (text) {
+        ef_filter_destroy(filter);
+    }
+    return true;
+}
+
+static bool
+read_time(struct ef_http_request *req, const char *name, struct ef_time now, struct ef_time *t,
+          const struct ef_time **out)
+{
+    struct ef_error err = EF_ERROR_INIT;
+    const char *text = ef_http_param(req, name);
+    if (!text || !*text) {
+        return true;
+    }
+    if (ef_time_parse(text, now, t, &err)) {
+        ef_http_reply_error(req, 400, "bad_time", -1, "%s: %s", name, err.text);
+        return false;
+    }
+    *out = t;
+    return true;
+}
+
+static bool
+read_format(struct ef_http_request *req, enum format *format)
+{
+    const char *text = ef_http_param(req, "format");
+    *format = FORMAT_JSON;
+    for (size_t i = 0; text && i < EF_ARRAY_SIZE(formats); i++) {
+        if (!strcmp(formats[i], text)) {
+            *format = (enum format) i;
+            return true;
+        }
+    }
+    if (text) {
+        ef_http_reply_error(req, 400, "bad_format", -1, "format: '%.40s' is not json, ndjson or pcapng", text);
+    }
+    return !text;
+}
+
+/* Reads and checks all parameters; replies and returns false if one is wrong. */
+static bool
+read_parameters(struct ef_http_request *req, struct parameters *p)
+{
+    struct ef_error err = EF_ERROR_INIT;
+    struct ef_time now = ef_time_real();
+    const char *limit = ef_http_param(req, "limit");
+    memset(p, 0, sizeof *p);
+    p->question.filter = ef_http_param(req, "filter");
+    p->question.condition = ef_http_param(req, "condition");
+    p->question.limit = DEFAULT_LIMIT;
+    if (!check_filter(req, "filter", EF_FILTER_PACKET, "bad_filter") ||
+        !check_filter(req, "condition", EF_FILTER_CONDITION, "bad_condition") ||
+        !read_time(req, "start", now, &p->start, &p->question.start) ||
+        !read_time(req, "end", now, &p->end, &p->question.end) || !read_format(req, &p->format)) {
+        return false;
+    }
+    if (limit && ef_parse_u64(limit, "limit", 0, INT64_MAX, &p->question.limit, &err)) {
+        ef_http_reply_error(req, 400, "bad_limit", -1, "%s", err.text);
+        return false;
+    }
+    if (p->question.start && p->question.end && ef_time_before(p->end, p->start)) {
+        ef_http_reply_error(req, 400, "bad_time", -1, "end is before start");
+        return false;
+    }
+    return true;
+}
+
+/* --- The end of an answer ------------------------------------------------- */
+
+static void
+count_answer(struct traces_request *r, const json_t *incomplete)
+{
+    r->controller->counters.traces += r->n_traces;
+    r->controller->counters.incomplete += json_array_size(incomplete) > 0;
+}
+
+/* ,"count":N,"more":false[,"incomplete":[...]] */
+static void
+append_summary(struct traces_request *r, struct evbuffer *out)
+{
+    json_t *incomplete = trace_query_incomplete(r->query);
+    count_answer(r, incomplete);
+    evbuffer_add_printf(out, "\"count\":%llu,\"more\":%s", (unsigned long long) r->n_traces,
+                        trace_query_more(r->query) ? "true" : "false");
+    if (json_array_size(incomplete)) {
+        char *text = json_dumps(incomplete, JSON_COMPACT);
+        evbuffer_add_printf(out, ",\"incomplete\":%s", text ? text : "[]");
+        free(text);
+    }
+    json_decref(incomplete);
+}
+
+/* --- JSON and NDJSON: a stream -------------------------------------------- */
+
+static void
+append_trace(struct traces_request *r, const struct trace_item *item, struct evbuffer *out)
+{
+    if (r->format == FORMAT_JSON) {
+        evbuffer_add_printf(out, r->n_traces ? ",\n" : "{\"traces\":[\n");
+    }
+    evbuffer_add(out, item->json, item->len);
+    if (r->format == FORMAT_NDJSON) {
+        evbuffer_add(out, "\n", 1);
+    }
+    r->n_traces++;
+}
+
+static void
+append_end(struct traces_request *r, struct evbuffer *out)
+{
+    if (r->format == FORMAT_JSON) {
+        evbuffer_add_printf(out, r->n_traces ? "\n]," : "{\"traces\":[],");
+    } else {
+        evbuffer_add_printf(out, "{\"end\":true,");
+    }
+    append_summary(r, out);
+    evbuffer_add_printf(out, "}\n");
+}
+
+/* Writes what can be taken now, up to a buffer full. */
+static void
+produce(struct ef_http_request *http, void *ctx)
+{
+    struct traces_request *r = ctx;
+    struct evbuffer *out = evbuffer_new();
+    struct trace_item *item;
+    int rc = TRACE_QUERY_WAIT;
+    while (evbuffer_get_length(out) < WRITE_BYTES && (rc = trace_query_next(r->query, &item)) > 0) {
+        append_trace(r, item, out);
+        free(item);
+    }
+    if (rc == TRACE_QUERY_END) {
+        append_end(r, out);
+    }
+    ef_http_stream_write(http, out);
+    evbuffer_free(out);
+    if (rc == TRACE_QUERY_END) {
+        ef_http_stream_end(http);
+        request_free(r);
+    }
+}
+
+static void
+stream_ready(void *ctx)
+{
+    ef_http_stream_wake(((struct traces_request *) ctx)->http);
+}
+
+static void
+stream_gone(void *ctx)
+{
+    request_free(ctx);
+}
+
+/* --- pcapng: collected, then one reply ------------------------------------ */
+
+/* The question and whether the answer is complete, for the section's comment. */
+static char *
+capture_comment(struct traces_request *r, const json_t *incomplete)
+{
+    char *text = NULL, *list = json_array_size(incomplete) ? json_dumps(incomplete, JSON_COMPACT) : NULL;
+    if (asprintf(&text, "%s; %llu traces%s; %s%s", r->description, (unsigned long long) r->n_traces,
+                 trace_query_more(r->query) ? " (there are older ones)" : "", list ? "incomplete: " : "complete",
+                 list ? list : "") < 0) {
+        text = NULL;
+    }
+    free(list);
+    return text;
+}
+
+static void
+reply_capture(struct traces_request *r)
+{
+    json_t *incomplete = trace_query_incomplete(r->query);
+    char *comment = capture_comment(r, incomplete);
+    struct evbuffer *out = evbuffer_new();
+    count_answer(r, incomplete);
+    int rc = trace_export_write(r->export, comment, out);
+    if (rc) {
+        ef_http_reply_error(r->http, 500, "internal", -1, "the capture could not be written: %s", strerror(-rc));
+    } else {
+        ef_http_reply(r->http, 200, "application/x-pcapng", out);
+    }
+    evbuffer_free(out);
+    free(comment);
+    json_decref(incomplete);
+    request_free(r);
+}
+
+static void
+capture_ready(void *ctx)
+{
+    struct traces_request *r = ctx;
+    struct trace_item *item;
+    int rc;
+    while ((rc = trace_query_next(r->query, &item)) > 0) {
+        int added = trace_export_add(r->export, item->json, item->len);
+        free(item);
+        r->n_traces += !added;
+        if (added == -E2BIG) {
+            ef_http_reply_error(r->http, 413, "too_large", -1,
+                                "more than a capture can hold here; ask for less with limit, start and end");
+            request_free(r);
+            return;
+        }
+    }
+    if (rc == TRACE_QUERY_END) {
+        reply_capture(r);
+    }
+}
+
+/* --- The request ---------------------------------------------------------- */
+
+static char *
+describe(struct ef_http_request *req)
+{
+    const char *filter = ef_http_param(req, "filter"), *condition = ef_http_param(req, "condition");
+    char *text;
+    int n = asprintf(&text, "filter: %.2000s; condition: %.2000s", filter && *filter ? filter : "none",
+                     condition && *condition ? condition : "none");
+    return n < 0 ? NULL : text;
+}
+
+static void
+get_traces(struct ef_http_request *req, void *ctx)
+{
+    struct controller *c = ctx;
+    struct parameters p;
+    if (!read_parameters(req, &p)) {
+        return;
+    }
+    struct traces_request *r = calloc(1, sizeof *r);
+    if (!r) {
+        abort(); /* Control path. */
+    }
+    *r = (struct traces_request){.controller = c, .http = req, .format = p.format, .description = describe(req)};
+    c->counters.queries++;
+    bool capture = p.format == FORMAT_PCAPNG;
+    if (capture) {
+        r->export = trace_export_create(&c->topology);
+    }
+    r->query = trace_query_start(c->base, &p.question, &c->configuration, &c->topology,
+                                 capture ? capture_ready : stream_ready, r);
+    if (!capture) {
+        ef_http_stream_start(req, p.format == FORMAT_JSON ? "application/json" : "application/x-ndjson", produce,
+                             stream_gone, r);
+    }
+}
+
+void
+api_traces_add(struct controller *c)
+{
+    static const char *const params[] = {"filter", "condition", "start", "end", "limit", "format", NULL};
+    static const struct ef_http_route routes[] = {{"GET", "/v1/traces", params, get_traces}, {0}};
+    ef_http_server_add_routes(c->http, routes, c);
+}

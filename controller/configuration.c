@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The controller's configuration file; see configuration.h. */
+#include <config.h>
+
+#include "controller/configuration.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/document.h"
+#include "net/address.h"
+#include "net/http_client.h"
+#include "packet/packet.h"
+
+enum { MAX_PEERS = 1024, MAX_DSCP_BIT = 5, MAX_SAMPLE_BITS = 16 };
+
+static const char *const encaps[] = {"gre", "erspan2", "erspan3", NULL};
+static const char *const classes[] = {"tcp_syn", "tcp_fin", "tcp_rst", "debug", NULL};
+
+/* --- Peers ---------------------------------------------------------------- */
+
+static int
+read_peer(const struct doc_place *place, const struct peer *before, size_t n_before, struct peer *peer,
+          struct ef_error *err)
+{
+    static const char *const known[] = {"name", "url", NULL};
+    struct ef_error why = EF_ERROR_INIT;
+    if (doc_check_keys(place, known, err) || doc_string(place, "name", NULL, &peer->name, err) ||
+        doc_string(place, "url", NULL, &peer->url, err)) {
+        return -EINVAL;
+    }
+    if (ef_http_server_url_check(peer->url, &why)) {
+        struct doc_place url = doc_member(place, "url");
+        return doc_error(&url, err, "%s", why.text);
+    }
+    for (size_t i = 0; i < n_before; i++) {
+        if (!strcmp(before[i].name, peer->name)) {
+            struct doc_place name = doc_member(place, "name");
+            return doc_error(&name, err, "'%s' is there twice", peer->name);
+        }
+    }
+    return 0;
+}
+
+static int
+read_peers(const struct doc_place *root, const char *key, struct peer **peers, size_t *n, struct ef_error *err)
+{
+    struct doc_place list;
+    if (doc_array(root, key, false, &list, err)) {
+        return -EINVAL;
+    }
+    size_t size = json_array_size(list.value);
+    if (size > MAX_PEERS) {
+        return doc_error(&list, err, "more than %d entries", MAX_PEERS);
+    }
+    *peers = calloc(size + 1, sizeof **peers);
+    if (!*peers) {
+        return ef_error_set(err, -ENOMEM, "out of memory");
+    }
+    for (*n = 0; *n < size; ++*n) {
+        struct doc_place place = doc_element(&list, *n);
+        if (read_peer(&place, *peers, *n, &(*peers)[*n], err)) {
+            return -EINVAL;
+        }
+    }
+    return 0;
+}
+
+/* --- What switches are told ----------------------------------------------- */
+
+static int
+check_word(const struct doc_place *place, const char *const words[], struct ef_error *err)
+{
+    const char *text = json_string_value(place->value);
+    for (size_t i = 0; text && words[i]; i++) {
+        if (!strcmp(words[i], text)) {
+            return 0;
+        }
+    }
+    char list[128] = "";
+    size_t n = 0;
+    for (size_t i = 0; words[i] && n < sizeof list; i++) {
+        n += (size_t) snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", words[i]);
+    }
+    return doc_error(place, err, "must be one of %s", list);
+}
+
+static int
+read_classes(const struct doc_place *everflow, json_t **out, struct ef_error *err)
+{
+    struct doc_place list;
+    if (doc_array(everflow, "classes", true, &list, err)) {
+        return -EINVAL;
+    }
+    for (size_t i = 0; i < json_array_size(list.value); i++) {
+        struct doc_place place = doc_element(&list, i);
+        if (check_word(&place, classes, err)) {
+            return -EINVAL;
+        }
+        for (size_t j = 0; j < i; j++) {
+            if (json_equal(json_array_get(list.value, j), place.value)) {
+                return doc_error(&place, err, "'%s' is there twice", json_string_value(place.value));
+            }
+        }
+    }
+    *out = list.value;
+    return 0;
+}
+
+static int
+read_targets(const struct doc_place *everflow, json_t **out, struct ef_error *err)
+{
+    struct doc_place list;
+    if (doc_array(everflow, "targets", true, &list, err)) {
+        return -EINVAL;
+    }
+    if (!json_array_size(list.value)) {
+        return doc_error(&list, err, "empty; copies need at least one address to go to");
+    }
+    for (size_t i = 0; i < json_array_size(list.value); i++) {
+        struct doc_place place = doc_element(&list, i);
+        const char *text = json_string_value(place.value);
+        uint8_t address[16];
+        if (!text || ef_address_parse(text, address)) {
+            return doc_error(&place, err, "'%s' is not an IP address", text ? text : "");
+        }
+    }
+    *out = list.value;
+    return 0;
+}
+
+static int
+read_everflow(const struct doc_place *root, struct everflow_settings *s, struct ef_error *err)
+{
+    static const char *const known[] = {"targets",     "encap",        "classes",  "debug_dscp",
+                                        "sample_bits", "sample_value", "truncate", NULL};
+    struct doc_place place;
+    if (doc_object(root, "everflow", true, &place, err) || doc_check_keys(&place, known, err) ||
+        read_targets(&place, &s->targets, err) || read_classes(&place, &s->classes, err) ||
+        doc_string(&place, "encap", "erspan3", &s->encap, err) ||
+        doc_integer(&place, "debug_dscp", 0, MAX_DSCP_BIT, 1, &s->debug_dscp, err) ||
+        doc_integer(&place, "sample_bits", 0, MAX_SAMPLE_BITS, 0, &s->sample_bits, err) ||
+        doc_integer(&place, "sample_value", 1, 65535, 1, &s->sample_value, err) ||
+        doc_integer(&place, "truncate", 0, 65535, 0, &s->truncate, err)) {
+        return -EINVAL;
+    }
+    struct doc_place encap = doc_member(&place, "encap"), value = doc_member(&place, "sample_value");
+    if (encap.value && check_word(&encap, encaps, err)) {
+        return -EINVAL;
+    }
+    return s->sample_bits && s->sample_value >> s->sample_bits
+               ? doc_error(&value, err, "%lld does not fit into %lld bits", (long long) s->sample_value,
+                           (long long) s->sample_bits)
+               : 0;
+}
+
+/* --- The file ------------------------------------------------------------- */
+
+static char *
+relative_to(const char *base_file, const char *path)
+{
+    const char *slash = strrchr(base_file, '/');
+    char *out = NULL;
+    if (*path == '/' || !slash) {
+        return strdup(path);
+    }
+    return asprintf(&out, "%.*s/%s", (int) (slash - base_file), base_file, path) < 0 ? NULL : out;
+}
+
+static int
+read_document(const struct doc_place *root, const char *file, struct configuration *c, struct ef_error *err)
+{
+    static const char *const known[] = {"listen", "topology", "analyzers", "reshufflers", "everflow", NULL};
+    struct ef_error why = EF_ERROR_INIT;
+    struct ef_net_address address;
+    const char *topology;
+    if (doc_check_keys(root, known, err) || doc_string(root, "listen", "127.0.0.1:8780", &c->listen, err) ||
+        doc_string(root, "topology", NULL, &topology, err) ||
+        read_peers(root, "analyzers", &c->analyzers, &c->n_analyzers, err) ||
+        read_peers(root, "reshufflers", &c->reshufflers, &c->n_reshufflers, err) ||
+        read_everflow(root, &c->everflow, err)) {
+        return -EINVAL;
+    }
+    if (ef_net_address_parse(c->listen, &address, &why)) {
+        struct doc_place listen = doc_member(root, "listen");
+        return doc_error(&listen, err, "%s", why.text);
+    }
+    c->topology_file = relative_to(file, topology);
+    return c->topology_file ? 0 : ef_error_set(err, -ENOMEM, "out of memory");
+}
+
+int
+configuration_load(const char *file, struct configuration *c, struct ef_error *err)
+{
+    struct doc_place root;
+    memset(c, 0, sizeof *c);
+    int rc = doc_load(file, &root, err);
+    if (rc) {
+        return rc;
+    }
+    c->document = root.value;
+    rc = read_document(&root, file, c, err);
+    if (rc) {
+        configuration_free(c);
+        return ef_error_prefix(err, rc, "%s", file);
+    }
+    return 0;
+}
+
+void
+configuration_free(struct configuration *c)
+{
+    free(c->analyzers);
+    free(c->reshufflers);
+    free(c->topology_file);
+    json_decref(c->document);
+    memset(c, 0, sizeof *c);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The controller's configuration file, read once at the start:
+ *
+ *     {"listen": "127.0.0.1:8780", "topology": "topology.json",
+ *      "analyzers": [{"name": "analyzer1", "url": "http://127.0.0.1:8781"}],
+ *      "reshufflers": [{"name": "reshuffler1", "url": "http://127.0.0.1:8790"}],
+ *      "everflow": {"targets": ["10.255.255.1"], "encap": "erspan3", "classes": ["tcp_syn"],
+ *                   "debug_dscp": 1, "sample_bits": 0, "sample_value": 1, "truncate": 0}}
+ *
+ * (This header is not called config.h, which is what configure writes.) */
+#ifndef CONTROLLER_CONFIGURATION_H
+#define CONTROLLER_CONFIGURATION_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* A daemon that we ask. */
+struct peer {
+    const char *name, *url;
+};
+
+/* What every switch is told, beside its own address. */
+struct everflow_settings {
+    json_t *targets, *classes; /* Arrays of strings. */
+    const char *encap;
+    int64_t debug_dscp, sample_bits, sample_value, truncate;
+};
+
+struct configuration {
+    json_t *document; /* Owns all texts below but topology_file. */
+    const char *listen;
+    char *topology_file; /* A relative path counts from the configuration's folder. */
+    struct peer *analyzers, *reshufflers;
+    size_t n_analyzers, n_reshufflers;
+    struct everflow_settings everflow;
+};
+
+/* Reads and checks `file`. Returns 0, or -EINVAL with `err`, which names the
+ * file and the place in it. */
+int configuration_load(const char *file, struct configuration *configuration, struct ef_error *err);
+
+/* Releases what configuration_load() filled; a zeroed struct is fine. */
+void configuration_free(struct configuration *configuration);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of ef-controller share: one struct, built by main.c, alive as
+ * long as the process. Everything runs on one event base. */
+#ifndef CONTROLLER_CONTROLLER_H
+#define CONTROLLER_CONTROLLER_H
+
+#include "base/time.h"
+#include "controller/configuration.h"
+#include "controller/managed_switch.h"
+#include "controller/topology.h"
+#include "net/http_server.h"
+
+struct ef_control;
+
+struct controller {
+    struct event_base *base;
+    struct configuration configuration;
+    struct topology topology;
+    struct managed_switch **switches; /* As many as the topology has. */
+    size_t n_switches;
+    struct ef_http_server *http;
+    struct ef_time started; /* Monotonic. */
+    struct {
+        uint64_t queries, traces, incomplete; /* Answers to /v1/traces; traces in them; those not complete. */
+    } counters;
+};
+
+size_t controller_n_configured(const struct controller *c);
+
+/* Add the routes of /v1/traces, and of all others. */
+void api_traces_add(struct controller *c);
+void api_status_add(struct controller *c);
+
+/* Add "counters" and "status" to the control socket. */
+void control_commands_add(struct controller *c, struct ef_control *control);
+
+#endif

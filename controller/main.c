@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ef-controller: configures the switches, and answers for the whole suite. */
+#include <config.h>
+
+#include <errno.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/control_socket.h"
+#include "base/daemon.h"
+#include "base/log.h"
+#include "controller/controller.h"
+
+static const char program[] = "ef-controller";
+
+/* --- Command line --------------------------------------------------------- */
+
+static int
+set_config(void *ctx, const char *value, struct ef_error *err)
+{
+    *(const char **) ctx = value;
+    return 0;
+}
+
+static const struct ef_option options[] = {
+    {"config", 'c', "FILE", "the configuration, a JSON file; see ef-controller(8)", set_config},
+    {0},
+};
+
+static void
+print_usage(const struct ef_option_group *groups)
+{
+    printf("usage: %s --config FILE [OPTION]...\n\n"
+           "Configures the switches of an Everflow for Open vSwitch, and answers questions\n"
+           "about traces by asking all analyzers.\n",
+           program);
+    ef_options_print(groups, stdout);
+}
+
+/* Reads the command line. Returns -1 to go on, or the exit status. */
+static int
+parse_command_line(int argc, char *argv[], const char **config, struct ef_daemon *daemon)
+{
+    struct ef_option_group groups[] = {{"Options", options, config}, EF_DAEMON_GROUP(daemon), {0}};
+    struct ef_error err = EF_ERROR_INIT;
+    int rc = ef_options_parse(groups, argc, argv, &err);
+    if (rc == EF_OPTIONS_HELP) {
+        print_usage(groups);
+        return 0;
+    }
+    if (rc == EF_OPTIONS_VERSION) {
+        printf("%s (%s) %s\n", program, PACKAGE_NAME, PACKAGE_VERSION);
+        return 0;
+    }
+    if (rc >= 0 && rc < argc) {
+        rc = ef_error_set(&err, -EINVAL, "unexpected argument '%.60s'; see --help", argv[rc]);
+    } else if (rc >= 0 && !*config) {
+        rc = ef_error_set(&err, -EINVAL, "--config FILE is missing; see --help");
+    }
+    if (rc < 0) {
+        fprintf(stderr, "%s: %s\n", program, err.text);
+        return 2;
+    }
+    return -1;
+}
+
+/* --- The daemon ----------------------------------------------------------- */
+
+size_t
+controller_n_configured(const struct controller *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_switches; i++) {
+        n += managed_switch_is_configured(c->switches[i]);
+    }
+    return n;
+}
+
+static int
+start_switches(struct controller *c, struct ef_error *err)
+{
+    c->switches = calloc(c->topology.n_switches + 1, sizeof *c->switches);
+    if (!c->switches) {
+        return ef_error_set(err, -ENOMEM, "out of memory");
+    }
+    for (c->n_switches = 0; c->n_switches < c->topology.n_switches; c->n_switches++) {
+        const struct topology_switch *node = &c->topology.switches[c->n_switches];
+        int rc = managed_switch_create(c->base, node, &c->configuration.everflow, &c->switches[c->n_switches], err);
+        if (rc) {
+            return ef_error_prefix(err, rc, "switch %s", node->name);
+        }
+    }
+    return 0;
+}
+
+/* HTTP comes before the switches: a second controller that finds its port busy
+ * must not have touched any. */
+static int
+start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **control, struct ef_error *err)
+{
+    c->started = ef_time_mono();
+    c->base = event_base_new();
+    if (!c->base) {
+        return ef_error_set(err, -ENOMEM, "out of memory");
+    }
+    int rc = ef_http_server_create(c->base, c->configuration.listen, &c->http, err);
+    if (rc) {
+        return rc;
+    }
+    api_traces_add(c);
+    api_status_add(c);
+    rc = daemon->control ? ef_control_create(c->base, daemon->control, control, err) : 0;
+    if (rc) {
+        return rc;
+    }
+    control_commands_add(c, *control);
+    return start_switches(c, err);
+}
+
+static void
+stop(struct controller *c, struct ef_control *control)
+{
+    ef_http_server_destroy(c->http);
+    ef_control_destroy(control);
+    for (size_t i = 0; i < c->n_switches; i++) {
+        managed_switch_destroy(c->switches[i]);
+    }
+    free(c->switches);
+    if (c->base) {
+        event_base_free(c->base);
+    }
+    topology_free(&c->topology);
+    configuration_free(&c->configuration);
+}
+
+static void
+on_signal(evutil_socket_t number, short what, void *arg)
+{
+    struct controller *c = arg;
+    if (number == SIGHUP) {
+        ef_log_warn("main", "SIGHUP: the configuration is only read at the start; restart %s to change it", program);
+        return;
+    }
+    ef_log_info("main", "ending on signal %d; the switches keep their configuration", (int) number);
+    event_base_loopbreak(c->base);
+}
+
+static int
+run(struct controller *c, struct ef_daemon *daemon, struct ef_error *err)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+    struct event *events[EF_ARRAY_SIZE(signals)];
+    for (size_t i = 0; i < EF_ARRAY_SIZE(signals); i++) {
+        events[i] = evsignal_new(c->base, signals[i], on_signal, c);
+        if (!events[i] || event_add(events[i], NULL)) {
+            return ef_error_set(err, -ENOMEM, "out of memory");
+        }
+    }
+    int rc = ef_daemon_ready(daemon, err);
+    if (!rc) {
+        ef_log_info("main", "%s %s listens on %s, %zu switches, %zu analyzers", program, PACKAGE_VERSION,
+                    ef_http_server_address(c->http), c->n_switches, c->configuration.n_analyzers);
+        event_base_dispatch(c->base);
+    }
+    for (size_t i = 0; i < EF_ARRAY_SIZE(signals); i++) {
+        event_free(events[i]);
+    }
+    return rc;
+}
+
+int
+main(int argc, char *argv[])
+{
+    struct ef_daemon daemon = {.program = program};
+    struct controller c = {0};
+    struct ef_control *control = NULL;
+    struct ef_error err = EF_ERROR_INIT;
+    const char *config = NULL;
+    int status = parse_command_line(argc, argv, &config, &daemon);
+    if (status >= 0) {
+        return status;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    int rc = configuration_load(config, &c.configuration, &err);
+    rc = rc ? rc : topology_load(c.configuration.topology_file, &c.topology, &err);
+    rc = rc ? rc : ef_daemon_begin(&daemon, &err);
+    if (!rc) {
+        rc = start(&c, &daemon, &control, &err);
+        rc = rc ? rc : run(&c, &daemon, &err);
+        ef_daemon_end(&daemon);
+    }
+    if (rc) {
+        fprintf(stderr, "%s: %s\n", program, err.text);
+    }
+    stop(&c, control);
+    return rc ? 1 : 0;
+}

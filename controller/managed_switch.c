@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One switch and its Everflow row; see managed_switch.h. */
+#include <config.h>
+
+#include "controller/managed_switch.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/time.h"
+#include "controller/everflow_row.h"
+#include "controller/text.h"
+#include "net/ovsdb_client.h"
+#include "net/ovsdb_value.h"
+
+enum { WRITE_INTERVAL_MS = 500, REFUSED_INTERVAL_MS = 5000 };
+
+enum state { CONNECTING, UNREACHABLE, CONFIGURED, ERROR };
+static const char *const state_names[] = {"connecting", "unreachable", "configured", "error"};
+
+struct managed_switch {
+    const struct topology_switch *node;
+    struct ef_ovsdb_client *client;
+    struct event *hold; /* Pending while we must not write. */
+    json_t *desired;
+    enum state state;
+    struct ef_time since; /* Real time; of `state`. */
+    char error[600];
+    char refusal[512]; /* Why the last write was not taken. */
+    bool writing;
+    uint64_t n_writes, n_refusals;
+};
+
+/* --- State ---------------------------------------------------------------- */
+
+static void
+set_state(struct managed_switch *s, enum state state, const char *error)
+{
+    char text[sizeof s->error];
+    snprintf(text, sizeof text, "%s", error);
+    text_make_printable(text);
+    bool changed = s->state != state || strcmp(s->error, text);
+    if (s->state != state) {
+        s->since = ef_time_real();
+    }
+    s->state = state;
+    memcpy(s->error, text, sizeof text);
+    if (changed && state == CONFIGURED) {
+        ef_log_info("switches", "%s: configured", s->node->name);
+    } else if (changed && *text) {
+        ef_log_warn("switches", "%s: %s: %s", s->node->name, state_names[state], text);
+    }
+}
+
+/* --- Rows ----------------------------------------------------------------- */
+
+/* The only row of the root table, or NULL. */
+static json_t *
+root_row(const struct managed_switch *s)
+{
+    return json_object_iter_value(json_object_iter(ef_ovsdb_client_rows(s->client, "Open_vSwitch")));
+}
+
+/* The Everflow row that the root refers to: its UUID (borrowed, NULL if there
+ * is none) and the row. */
+static const char *
+everflow_row(const struct managed_switch *s, json_t **row)
+{
+    json_t *set = ef_ovsdb_set_elements(json_object_get(root_row(s), "everflow"));
+    const char *uuid = ef_ovsdb_uuid(json_array_get(set, 0));
+    *row = uuid ? json_object_get(ef_ovsdb_client_rows(s->client, "Everflow"), uuid) : NULL;
+    json_decref(set);
+    return uuid;
+}
+
+/* --- Putting it right ----------------------------------------------------- */
+
+static void reconcile(void *ctx);
+
+static void
+hold_writes(struct managed_switch *s, int ms)
+{
+    struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    event_add(s->hold, &tv);
+}
+
+static void
+on_hold_over(evutil_socket_t fd, short what, void *arg)
+{
+    struct managed_switch *s = arg;
+    s->refusal[0] = '\0';
+    reconcile(s);
+}
+
+static void
+on_written(void *ctx, const char *error)
+{
+    struct managed_switch *s = ctx;
+    s->writing = false;
+    if (error) {
+        s->n_refusals++;
+        snprintf(s->refusal, sizeof s->refusal, "%s", error);
+    }
+    hold_writes(s, error ? REFUSED_INTERVAL_MS : WRITE_INTERVAL_MS);
+    reconcile(s);
+}
+
+/* Sends `operations` (taken over) unless one is on its way or it is too early. */
+static void
+write_row(struct managed_switch *s, json_t *operations)
+{
+    if (s->writing || event_pending(s->hold, EV_TIMEOUT, NULL)) {
+        json_decref(operations);
+    } else if (!ef_ovsdb_client_transact(s->client, operations, on_written, s)) {
+        s->writing = true;
+        s->n_writes++;
+    }
+}
+
+/* The row is as it should be; what does the switch itself say of it? */
+static void
+judge_status(struct managed_switch *s, const json_t *row)
+{
+    json_t *status = everflow_row_show_map(row, "status");
+    const char *state = json_string_value(json_object_get(status, "state"));
+    const char *error = json_string_value(json_object_get(status, "error"));
+    if (state && !strcmp(state, "error")) {
+        set_state(s, ERROR, error ? error : "the switch reports an error without a reason");
+    } else {
+        set_state(s, CONFIGURED, "");
+    }
+    json_decref(status);
+}
+
+static void
+reconcile_rows(struct managed_switch *s)
+{
+    json_t *row;
+    if (!root_row(s)) {
+        set_state(s, ERROR, "the database has no root row; start ovs-vswitchd, or run ovs-vsctl init");
+        return;
+    }
+    const char *uuid = everflow_row(s, &row);
+    if (uuid && !row) {
+        return; /* The update that brings the row is on its way. */
+    }
+    if (row && !everflow_row_is_ours(row)) {
+        set_state(s, ERROR,
+                  "foreign row: its Everflow was configured by someone else; to hand it over: "
+                  "ovs-vsctl clear Open_vSwitch . everflow");
+        return;
+    }
+    if (row && everflow_row_matches(row, s->desired)) {
+        judge_status(s, row);
+        return;
+    }
+    if (s->refusal[0]) {
+        set_state(s, ERROR, s->refusal);
+    } else {
+        set_state(s, CONNECTING, "");
+    }
+    write_row(s, row ? everflow_row_update(uuid, s->desired) : everflow_row_insert(s->desired));
+}
+
+/* The database or the connection is not what it was. */
+static void
+reconcile(void *ctx)
+{
+    struct managed_switch *s = ctx;
+    if (!s->client) {
+        return; /* Still inside managed_switch_create(). */
+    }
+    switch (ef_ovsdb_client_state(s->client)) {
+    case EF_OVSDB_READY:
+        reconcile_rows(s);
+        break;
+    case EF_OVSDB_CONNECTING:
+        set_state(s, CONNECTING, "");
+        break;
+    case EF_OVSDB_UNREACHABLE:
+        s->refusal[0] = '\0';
+        event_del(s->hold); /* A switch that comes back is put right at once. */
+        set_state(s, UNREACHABLE, ef_ovsdb_client_error(s->client));
+        break;
+    case EF_OVSDB_UNSUITABLE:
+        set_state(s, ERROR, ef_ovsdb_client_error(s->client));
+        break;
+    }
+}
+
+/* --- Life ----------------------------------------------------------------- */
+
+int
+managed_switch_create(struct event_base *base, const struct topology_switch *node,
+                      const struct everflow_settings *settings, struct managed_switch **out, struct ef_error *err)
+{
+    static const char absent[] = "this Open vSwitch has no Everflow table; it needs the patched build";
+    static const char *const root_columns[] = {"everflow", NULL};
+    static const char *const everflow_columns[] = {"source_ip",    "targets",     "encap",    "classes",
+                                                   "debug_dscp",   "sample_bits", "truncate", "sample_value",
+                                                   "external_ids", "statistics",  "status",   NULL};
+    static const struct ef_ovsdb_table tables[] = {
+        {"Open_vSwitch", root_columns, absent}, {"Everflow", everflow_columns, absent}, {0}};
+    struct managed_switch *s = calloc(1, sizeof *s);
+    if (!s || !(s->hold = evtimer_new(base, on_hold_over, s)) ||
+        !(s->desired = everflow_row_desired(settings, node->loopback))) {
+        abort(); /* Control path, at the start. */
+    }
+    s->node = node;
+    s->since = ef_time_real();
+    struct ef_ovsdb_config config = {
+        .remote = node->ovsdb, .database = "Open_vSwitch", .tables = tables, .changed = reconcile, .ctx = s};
+    int rc = ef_ovsdb_client_create(base, &config, &s->client, err);
+    if (rc) {
+        managed_switch_destroy(s);
+        return rc;
+    }
+    *out = s;
+    return 0;
+}
+
+void
+managed_switch_destroy(struct managed_switch *s)
+{
+    if (s) {
+        ef_ovsdb_client_destroy(s->client);
+        event_free(s->hold);
+        json_decref(s->desired);
+        free(s);
+    }
+}
+
+/* --- Being looked at ------------------------------------------------------ */
+
+bool
+managed_switch_is_configured(const struct managed_switch *s)
+{
+    return s->state == CONFIGURED;
+}
+
+const char *
+managed_switch_name(const struct managed_switch *s)
+{
+    return s->node->name;
+}
+
+uint64_t
+managed_switch_writes(const struct managed_switch *s)
+{
+    return s->n_writes;
+}
+
+uint64_t
+managed_switch_refusals(const struct managed_switch *s)
+{
+    return s->n_refusals;
+}
+
+json_t *
+managed_switch_statistics(const struct managed_switch *s)
+{
+    json_t *row;
+    everflow_row(s, &row);
+    return everflow_row_show_map(row, "statistics");
+}
+
+json_t *
+managed_switch_show(const struct managed_switch *s)
+{
+    char since[EF_TIME_TEXT_SIZE];
+    json_t *row;
+    everflow_row(s, &row);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s, s:o, s:o, s:o}", "name", s->node->name, "address",
+                     s->node->loopback, "ovsdb", s->node->ovsdb, "state", state_names[s->state], "error",
+                     s->error[0] ? s->error : NULL, "since", ef_time_format(s->since, since), "config",
+                     row ? everflow_row_show(row) : json_null(), "statistics", everflow_row_show_map(row, "statistics"),
+                     "status", everflow_row_show_map(row, "status"));
+}

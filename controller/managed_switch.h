@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One switch that we configure: its database is watched, and whenever its
+ * Everflow row is not what it should be (never set, changed by hand, deleted,
+ * lost in a restart) it is put right.
+ *
+ * A row that somebody else put there (without our external_ids:owner) is left
+ * alone and reported. Writes are at most two a second, so that two controllers
+ * that disagree do not wear out a switch.
+ *
+ * When the controller ends, rows stay: telemetry must not stop because its
+ * controller restarts. One event base's thread. */
+#ifndef CONTROLLER_MANAGED_SWITCH_H
+#define CONTROLLER_MANAGED_SWITCH_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "controller/configuration.h"
+#include "controller/topology.h"
+
+struct event_base;
+struct managed_switch;
+
+/* `node` and `settings` are borrowed for the switch's life. Returns 0 or a
+ * negative errno with `err`. */
+int managed_switch_create(struct event_base *base, const struct topology_switch *node,
+                          const struct everflow_settings *settings, struct managed_switch **out, struct ef_error *err);
+void managed_switch_destroy(struct managed_switch *s); /* NULL is fine. */
+
+bool managed_switch_is_configured(const struct managed_switch *s);
+
+const char *managed_switch_name(const struct managed_switch *s);
+
+/* Transactions sent, and those that were refused. */
+uint64_t managed_switch_writes(const struct managed_switch *s);
+uint64_t managed_switch_refusals(const struct managed_switch *s);
+
+/* What GET /v1/switches shows of it (new reference). */
+json_t *managed_switch_show(const struct managed_switch *s);
+
+/* The statistics column as an object (new reference; empty if unknown). */
+json_t *managed_switch_statistics(const struct managed_switch *s);
+
+#endif

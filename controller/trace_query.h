@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One question about traces to all analyzers, their answers merged by start
+ * time as they stream in.
+ *
+ *     struct trace_question question = {.filter = "tcp", .limit = 100};
+ *     query = trace_query_start(base, &question, config, topology, ready, ctx);
+ *
+ *     static void ready(void *ctx)                // something can be taken
+ *     {
+ *         while ((rc = trace_query_next(query, &item)) > 0) { use(item); free(item); }
+ *         if (rc == TRACE_QUERY_END) finish(trace_query_incomplete(query));
+ *     }
+ *
+ * With a limit the newest `limit` are wanted, so that nothing can be handed out
+ * before all analyzers have ended; what is older is let go as it is overtaken.
+ * Without one, traces are handed out as soon as their order is known, and an
+ * analyzer that is ahead of the others, or of the reader, is made to wait: a few
+ * hundred traces of each are held at most.
+ *
+ * An analyzer that is down, silent for 5 s, or talks nonsense is left out from
+ * there on and named in `incomplete`; it never holds up the others for longer.
+ * One event base's thread; `ready` only comes from the event loop. */
+#ifndef CONTROLLER_TRACE_QUERY_H
+#define CONTROLLER_TRACE_QUERY_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/time.h"
+#include "controller/configuration.h"
+#include "controller/topology.h"
+
+struct event_base;
+struct trace_query;
+
+/* What is asked. The texts are valid (checked before). */
+struct trace_question {
+    const char *filter, *condition; /* NULL: everything. */
+    const struct ef_time *start, *end;
+    uint64_t limit; /* 0: all. */
+};
+
+/* A trace, its hops named. */
+struct trace_item {
+    struct trace_item *next;
+    struct ef_time start;
+    size_t len;
+    char json[]; /* NUL-terminated. */
+};
+
+enum { TRACE_QUERY_WAIT = 0, TRACE_QUERY_END = -1 };
+
+struct trace_query *trace_query_start(struct event_base *base, const struct trace_question *question,
+                                      const struct configuration *configuration, const struct topology *topology,
+                                      void (*ready)(void *ctx), void *ctx);
+
+/* Stops asking and frees everything. NULL is fine. */
+void trace_query_destroy(struct trace_query *query);
+
+/* Takes the next trace, oldest first. Returns 1 with `*item` (freed by the
+ * caller with free()), TRACE_QUERY_WAIT (`ready` will be called), or
+ * TRACE_QUERY_END. */
+int trace_query_next(struct trace_query *query, struct trace_item **item);
+
+/* After the end: [{"analyzer":..., "error":...}] (new reference), and whether
+ * there are older traces that match. */
+json_t *trace_query_incomplete(const struct trace_query *query);
+bool trace_query_more(const struct trace_query *query);
+
+#endif
