@@ -12,7 +12,8 @@ EXTRA_DIST += \
 	ovs-patches/0001-everflow-Classify-packets-and-build-the-headers-of-c.patch \
 	ovs-patches/0002-dpif-netdev-Copy-received-packets-for-Everflow.patch \
 	ovs-patches/0003-vswitchd-Configure-Everflow-in-the-database.patch \
-	ovs-patches/0004-vswitchd-Report-what-Everflow-does.patch
+	ovs-patches/0004-vswitchd-Report-what-Everflow-does.patch \
+	ovs-patches/0005-Documentation-Describe-Everflow.patch
 
 # What it put on the wire: the contract with lib/packet.
 EXTRA_DIST += \
