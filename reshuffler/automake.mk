@@ -16,3 +16,4 @@ reshuffler_ef_reshuffler_SOURCES = reshuffler/main.c
 reshuffler_ef_reshuffler_LDADD = reshuffler/libreshuffler.a $(EF_LIBS)
 
 EXTRA_DIST += reshuffler/README.md
+dist_man_MANS += doc/man/ef-reshuffler.8

@@ -42,9 +42,11 @@ static int
 open_file(struct pcap_source *s, const char *path, struct ef_error *err)
 {
     char text[PCAP_ERRBUF_SIZE] = "";
+    errno = 0;
     s->pcap = pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, text);
     if (!s->pcap) {
-        return ef_error_set(err, -EINVAL, "%s", text);
+        int code = errno ? errno : EBADMSG; /* It was no file, or none that libpcap reads. */
+        return ef_error_set(err, -code, "%s", text);
     }
     int type = pcap_datalink(s->pcap);
     if (type != DLT_EN10MB) {

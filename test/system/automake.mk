@@ -1,1 +1,2 @@
 # test/system: see test/unit/base/automake.mk for the pattern
+EXTRA_DIST += test/system/reshuffler.bats

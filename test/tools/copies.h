@@ -41,7 +41,7 @@ static inline int
 test_original_build(const struct test_copy *c, uint8_t *buf, uint32_t size)
 {
     struct ef_build b;
-    uint16_t port = (uint16_t) (1024 + c->flow);
+    uint16_t port = (uint16_t) (30000 + c->flow);
     ef_build_start(&b, buf, size);
     ef_build_eth(&b)[5] = (uint8_t) c->switch_number;
     if (c->flow % 16 == 15) {
@@ -58,7 +58,7 @@ test_original_build(const struct test_copy *c, uint8_t *buf, uint32_t size)
     }
     test_copy_build_ip(&b, c->flow, 64 - c->switch_number % 32, c->packet);
     if (c->flow % 4 == 2) {
-        ef_build_udp(&b, port, 53);
+        ef_build_udp(&b, port, 9);
     } else {
         ef_store_be32(ef_build_tcp(&b, port, 80, EF_TCP_ACK) + 4, c->packet);
     }

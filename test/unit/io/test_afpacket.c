@@ -282,6 +282,10 @@ static void
 kernel_does_not_answer_copies(void **state)
 {
     NEED_NAMESPACE();
+    if (if_nametoindex("gre0")) {
+        print_message("# not run: the ip_gre module is loaded and answers GRE itself\n");
+        return;
+    }
     int left = open_left_receiving();
     assert_true(kernel_answers_copy(left)); /* What this is about. */
     struct ef_source *source = open_right(0);

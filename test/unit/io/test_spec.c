@@ -34,7 +34,7 @@ wrong_sources_are_explained(void **state)
         {"afpacket:an-interface-name-too-long", "is too long: at most 15 bytes", -EINVAL},
         {"afpacket:eth0@no-such-namespace-there", "no network namespace 'no-such-namespace-there'", -ENOENT},
         {"afpacket:eth0@../net", "is not the name of a network namespace", -EINVAL},
-        {"pcap:/nonexistent/file.pcap", "No such file", -EINVAL},
+        {"pcap:/nonexistent/file.pcap", "No such file", -ENOENT},
     };
     for (size_t i = 0; i < EF_ARRAY_SIZE(cases); i++) {
         struct ef_source *source;

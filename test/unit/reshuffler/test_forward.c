@@ -269,7 +269,7 @@ decisions_are_explained(void **state)
     uint8_t frame[TEST_COPY_MAX_BYTES];
     int len = build_one(frame, VIP);
     explain_frame(*state, frame, len, "copy:      from 10.255.0.1 to 10.255.255.1, ERSPAN III, port 1, sequence 0\n");
-    explain_frame(*state, frame, len, "original:  10.1.0.1:1024 > 10.10.0.1:80 TCP");
+    explain_frame(*state, frame, len, "original:  10.1.0.1:30000 > 10.10.0.1:80 TCP");
     explain_frame(*state, frame, len, " of 65537\nsent to:   a");
     len = build_one(frame, "10.8.8.8");
     explain_frame(*state, frame, len, "discarded: not_our_vip (the copy is not addressed to us)\n");
