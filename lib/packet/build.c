@@ -196,19 +196,23 @@ ef_build_ipv6_fragment(struct ef_build *b, uint32_t id, uint16_t offset, bool mo
 uint8_t *
 ef_build_options(struct ef_build *b, const void *options, uint32_t len)
 {
-    if (!b->n_layers || len % 4 || len > EF_BUILD_SCRATCH) {
+    if (!b->n_layers || b->error) {
         return fail(b, -EINVAL);
     }
-    uint8_t *header = b->buf + b->layers[b->n_layers - 1].offset;
     int kind = b->layers[b->n_layers - 1].kind;
+    uint8_t *header = b->buf + b->layers[b->n_layers - 1].offset;
+    bool tcp = kind == EF_PROTO_TCP, geneve = kind == EF_PROTO_GENEVE;
+    /* The length field counts words: of IPv4 and TCP 5 to 15, of Geneve 0 to 63. */
+    if (!(tcp || geneve || kind == EF_PROTO_IPV4) || len % 4 || len > (geneve ? 63u : 10u) * 4) {
+        return fail(b, -EINVAL);
+    }
     uint8_t *h = append(b, OPTIONS, len);
     memcpy(h, options, len);
-    if (kind == EF_PROTO_IPV4 || kind == EF_PROTO_GENEVE) {
-        header[0] = (uint8_t) (header[0] + len / 4);
-    } else if (kind == EF_PROTO_TCP) {
-        header[12] = (uint8_t) (header[12] + (len / 4 << 4));
+    uint8_t words = (uint8_t) (len / 4);
+    if (tcp) {
+        header[12] = (uint8_t) (header[12] + (words << 4));
     } else {
-        return fail(b, -EINVAL);
+        header[0] = (uint8_t) (header[0] + words);
     }
     return h;
 }

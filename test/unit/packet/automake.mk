@@ -1,9 +1,15 @@
 if HAVE_CMOCKA
-PACKET_TESTS = test/unit/packet/test_packet test/unit/packet/test_identity test/unit/packet/test_copy
+PACKET_TESTS = test/unit/packet/test_packet \
+	test/unit/packet/test_identity \
+	test/unit/packet/test_copy \
+	test/unit/packet/test_build \
+	test/unit/packet/test_summary \
+	test/unit/packet/test_mutations
 check_PROGRAMS += $(PACKET_TESTS)
 TESTS += $(PACKET_TESTS)
 PACKET_TEST_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
 PACKET_SAMPLES = test/unit/packet/samples.c test/unit/packet/samples.h
+PACKET_CHECK = test/unit/packet/check_frame.c test/unit/packet/check_frame.h
 test_unit_packet_test_packet_SOURCES = test/unit/packet/test_packet.c $(PACKET_SAMPLES)
 test_unit_packet_test_packet_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
 test_unit_packet_test_packet_LDADD = $(EF_TEST_LDADD)
@@ -13,4 +19,13 @@ test_unit_packet_test_identity_LDADD = $(EF_TEST_LDADD)
 test_unit_packet_test_copy_SOURCES = test/unit/packet/test_copy.c $(PACKET_SAMPLES)
 test_unit_packet_test_copy_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
 test_unit_packet_test_copy_LDADD = $(EF_TEST_LDADD)
+test_unit_packet_test_build_SOURCES = test/unit/packet/test_build.c $(PACKET_SAMPLES)
+test_unit_packet_test_build_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
+test_unit_packet_test_build_LDADD = $(EF_TEST_LDADD)
+test_unit_packet_test_summary_SOURCES = test/unit/packet/test_summary.c $(PACKET_SAMPLES)
+test_unit_packet_test_summary_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
+test_unit_packet_test_summary_LDADD = $(EF_TEST_LDADD)
+test_unit_packet_test_mutations_SOURCES = test/unit/packet/test_mutations.c $(PACKET_SAMPLES) $(PACKET_CHECK)
+test_unit_packet_test_mutations_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
+test_unit_packet_test_mutations_LDADD = $(EF_TEST_LDADD)
 endif
