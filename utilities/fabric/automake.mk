@@ -35,3 +35,5 @@ utilities_fabric_ef_fabric_SOURCES = utilities/fabric/main.c
 utilities_fabric_ef_fabric_LDADD = utilities/fabric/libfabric.a $(EF_LIBS)
 
 EXTRA_DIST += utilities/fabric/README.md
+dist_man_MANS += doc/man/ef-fabric.8
+EXTRA_DIST += test/system/fabric.bats

@@ -14,6 +14,7 @@
 #include "utilities/fabric/commands.h"
 #include "utilities/fabric/memory.h"
 #include "utilities/fabric/ovs.h"
+#include "utilities/fabric/state.h"
 #include "utilities/fabric/up.h"
 
 static struct up_options {
@@ -155,42 +156,36 @@ remove_fabric(const char *name, struct ef_error *err)
     return rc;
 }
 
-struct sweep {
-    int rc;
-    struct ef_error *err;
-    char **names;
+struct names {
+    char **list;
     size_t n;
 };
 
 static void
-collect_name(const char *name, void *sweep_)
+add_name(const char *name, void *names_)
 {
-    struct sweep *sweep = sweep_;
-    for (size_t i = 0; i < sweep->n; i++) {
-        if (!strcmp(sweep->names[i], name)) {
-            return;
-        }
-    }
-    sweep->names = ef_xgrow(sweep->names, sweep->n, sizeof *sweep->names);
-    sweep->names[sweep->n++] = ef_xasprintf("%s", name);
+    struct names *names = names_;
+    names->list = ef_xgrow(names->list, names->n, sizeof *names->list);
+    names->list[names->n++] = ef_xasprintf("%s", name);
 }
 
+/* Goes on after a failure, which is then what it returns. */
 static int
 remove_all(struct ef_error *err)
 {
-    struct sweep sweep = {0};
+    struct names names = {0};
     int rc = 0;
-    ef_fabric_list(collect_name, &sweep);
-    for (size_t i = 0; i < sweep.n; i++) {
+    ef_state_list(add_name, &names);
+    for (size_t i = 0; i < names.n; i++) {
         struct ef_error one = EF_ERROR_INIT;
-        int code = remove_fabric(sweep.names[i], &one);
+        int code = remove_fabric(names.list[i], &one);
         if (code) {
             rc = code;
             *err = one;
         }
-        free(sweep.names[i]);
+        free(names.list[i]);
     }
-    free(sweep.names);
+    free(names.list);
     return rc;
 }
 

@@ -127,30 +127,3 @@ ef_fabric_down(const char *name, bool *found, struct ef_error *err)
     free(prefix);
     return rc;
 }
-
-struct lister {
-    void (*each)(const char *name, void *ctx);
-    void *ctx;
-};
-
-static void
-list_namespace(const char *netns, void *lister_)
-{
-    const struct lister *lister = lister_;
-    char name[EF_FABRIC_NAME_SIZE];
-    size_t len = strcspn(netns + 3, "-"); /* After "ef-". */
-    if (netns[3 + len] == '-' && len < sizeof name) {
-        snprintf(name, sizeof name, "%.*s", (int) len, netns + 3);
-        if (!ef_fabric_name_check(name, NULL)) {
-            lister->each(name, lister->ctx);
-        }
-    }
-}
-
-void
-ef_fabric_list(void (*each)(const char *name, void *ctx), void *ctx)
-{
-    struct lister lister = {each, ctx};
-    ef_state_list(each, ctx);
-    ef_netns_list("ef-", list_namespace, &lister);
-}

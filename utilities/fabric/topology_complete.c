@@ -238,6 +238,9 @@ compare_ports(const void *a, const void *b)
 static int
 check_ports(struct ef_topology_switch *sw, struct ef_error *err)
 {
+    if (!sw->n_ports) {
+        return 0;
+    }
     qsort(sw->ports, sw->n_ports, sizeof *sw->ports, compare_ports);
     name_ports(sw);
     for (size_t i = 0; i < sw->n_ports; i++) {

@@ -17,8 +17,4 @@ int ef_fabric_up(const struct ef_topology *topology, const char *prefix, struct 
  * whether there was anything. Returns 0 or a negative errno with `err`. */
 int ef_fabric_down(const char *name, bool *found, struct ef_error *err);
 
-/* Calls `each` with the name of every fabric that has left a trace. A name may
- * come up more than once. */
-void ef_fabric_list(void (*each)(const char *name, void *ctx), void *ctx);
-
 #endif
