@@ -10,7 +10,6 @@ load common
 N=${EF_TEST_CONNECTIONS:-500}
 FABRIC=ef-test-paths
 PORT=18780
-CLIENTS=8
 
 setup_file() {
     suite_begin "$FABRIC" "$PORT" --spines 2 --leaves 4 --hosts-per-leaf 2
@@ -64,8 +63,9 @@ make_connections() {
 
 # connect_all FILE RATE: makes all connections, each from its host's kernel.
 connect_all() {
-    local host pids=()
-    for host in $(cut -d' ' -f1 "$1" | sort -u); do
+    local host pids=() sources
+    mapfile -t sources < <(cut -d' ' -f1 "$1" | sort -u)
+    for host in "${sources[@]}"; do
         awk -v h="$host" '$1 == h { print $4, $3, $5 }' "$1" |
             ip netns exec "ef-$FABRIC-$host" "$EF_SOURCE/test/system/tcp_traffic.py" client "$2" \
                 >"$BATS_TEST_TMPDIR/client-$host" 2>&1 3>&- &
