@@ -55,12 +55,12 @@ demo_kill() { # PIDFILE [SIGNAL]: ends the process and waits for that
         rm -f "$1"
         return 0
     fi
-    kill "-${2-TERM}" "$pid" 2>/dev/null
+    kill "-${2-TERM}" "$pid" 2>/dev/null || :
     for ((i = 0; i < 100; i++)); do
         kill -0 "$pid" 2>/dev/null || break
         read -rt 0.05 <> <(:) || :
     done
-    kill -KILL "$pid" 2>/dev/null
+    kill -KILL "$pid" 2>/dev/null || :
     rm -f "$1"
 }
 

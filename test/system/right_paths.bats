@@ -8,7 +8,7 @@
 load common
 
 N=${EF_TEST_CONNECTIONS:-500}
-FABRIC=ef-test-paths
+FABRIC=paths
 PORT=18780
 
 setup_file() {
@@ -78,14 +78,14 @@ connect_all() {
 
 # What the switches themselves say: "SRC SRCPORT DST DPORT leaf1,spine2,leaf4".
 expected_paths() { # FILE
-    awk '{ print $2, $3, "tcp", $4, $5 }' "$1" | demo_fabric "$FABRIC" path --batch - --json |
-        jq -r '"\(.src) \(.srcport) \(.dst) \(.dstport) \(.switches | join(","))"' | sort
+    awk '{ print $2, $3, $4, $5 }' "$1" | demo_fabric "$FABRIC" path --batch - --json |
+        jq -r '"\(.src) \(.srcport) \(.dst) \(.dstport) \([.hops[].name] | join(","))"' | sort
 }
 
 # What Everflow saw, in the same form. $1: a jq filter over traces.
 seen_paths() {
     efctl trace 'tcp.flags.syn == 1 && tcp.flags.ack == 0' --limit 0 --start "$START" --ndjson |
-        jq -r 'select(.end | not) | .packet as $p
+        jq -r 'select(.hops) | .packet as $p
             | "\($p.src) \($p.srcport) \($p.dst) \($p.dstport) \([.hops[].name] | join(","))"' | sort
 }
 
@@ -137,7 +137,7 @@ copies_balance() {
     make_connections "$N" 2 "$BATS_TEST_TMPDIR/connections"
     connect_all "$BATS_TEST_TMPDIR/connections" 20 3>&- &
     traffic=$!
-    wait_until 20 at_least $((N / 10)) n_seen
+    wait_until 20 at_least $((N / 10)) n_seen || { cat "$BATS_TEST_TMPDIR"/client-*; efctl status; efctl trace; echo "since $START"; false; }
     demo_kill "$(demo_directory "$FABRIC")/analyzer1.pid" KILL
     before=$(n_seen)
     wait_until 20 at_least $((before + N / 20)) n_seen
