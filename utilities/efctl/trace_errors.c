@@ -4,11 +4,10 @@
 
 #include "utilities/efctl/trace_errors.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "filter/filter.h"
 #include "utilities/efctl/command.h"
-#include "utilities/efctl/text.h"
 
 /* Which of the texts the controller could not read; NULL: none, or unknown. */
 static const char *
@@ -30,24 +29,20 @@ efctl_trace_draw_failure(struct efctl_output *out, const struct efctl_trace_quer
                          const struct efctl_failure *failure)
 {
     const char *what, *text = refused_text(query, failure, &what);
-    int offset = failure->error.offset;
-    if (!text || offset < 0 || (size_t) offset > strlen(text)) {
+    if (!text || failure->error.offset < 0) {
         efctl_output_printf(out, EFCTL_PLAIN, "efctl: %s", failure->error.text);
         efctl_output_newline(out);
         return;
     }
-    char *before = strndup(text, (size_t) offset), *escaped = before ? efctl_escape(before) : NULL;
-    if (!escaped) {
-        abort();
+    /* The text, a caret and the message, a line each. */
+    char lines[1024], *save = NULL;
+    ef_filter_error_format(text, &failure->error, lines, sizeof lines);
+    efctl_output_printf(out, EFCTL_PLAIN, "efctl: the %s is wrong:", what);
+    efctl_output_newline(out);
+    for (char *line = strtok_r(lines, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        efctl_output_printf(out, EFCTL_PLAIN, "    %s", line);
+        efctl_output_newline(out);
     }
-    efctl_output_printf(out, EFCTL_PLAIN, "efctl: wrong %s: %s", what, failure->error.text);
-    efctl_output_newline(out);
-    efctl_output_printf(out, EFCTL_PLAIN, "    %s", text);
-    efctl_output_newline(out);
-    efctl_output_printf(out, EFCTL_BAD, "    %*s^", (int) efctl_text_width(escaped), "");
-    efctl_output_newline(out);
-    free(escaped);
-    free(before);
 }
 
 int

@@ -25,22 +25,31 @@ add_time_and_summary(struct efctl_table *table, const json_t *trace, bool detail
     efctl_table_end_line(table);
 }
 
+static void
+add_latency(struct efctl_table *table, const json_t *trace)
+{
+    double latency_us;
+    char buf[EFCTL_TEXT_SIZE];
+    if (efctl_get_number(trace, "latency_us", &latency_us)) {
+        efctl_table_append(table, EFCTL_PLAIN, ", %s", efctl_format_duration_us(latency_us, buf));
+        if (!strcmp(efctl_get_string(trace, "time_source", ""), "analyzer")) {
+            efctl_table_append(table, EFCTL_DIM, " by the analyzer's clock");
+        }
+    }
+}
+
 /* "LOOP, 12 hops, 120.4 us, debug, 2 duplicate copies, id 00f3..." */
 static void
 add_verdict(struct efctl_table *table, const json_t *trace)
 {
     int64_t n_hops = efctl_get_int(trace, "n_hops", (int64_t) json_array_size(json_object_get(trace, "hops")));
     int64_t n_duplicates = efctl_get_int(trace, "n_duplicates", 0);
-    bool loop = efctl_get_bool(trace, "loop");
-    double latency_us;
-    char buf[EFCTL_TEXT_SIZE];
+    bool loop = efctl_get_bool(trace, "loop"), full = efctl_get_bool(trace, "hops_full");
     efctl_table_cell(table, EFCTL_BAD, "%s", loop ? "LOOP" : "");
-    efctl_table_append(table, EFCTL_PLAIN, "%s%" PRId64 " hop%s", loop ? ", " : "", n_hops, n_hops == 1 ? "" : "s");
-    if (n_hops > 1 && efctl_get_number(trace, "latency_us", &latency_us)) {
-        efctl_table_append(table, EFCTL_PLAIN, ", %s", efctl_format_duration_us(latency_us, buf));
-        if (!strcmp(efctl_get_string(trace, "time_source", ""), "analyzer")) {
-            efctl_table_append(table, EFCTL_DIM, " by the analyzer's clock");
-        }
+    efctl_table_append(table, EFCTL_PLAIN, "%s%s%" PRId64 " hop%s", loop ? ", " : "", full ? "more than " : "", n_hops,
+                       n_hops == 1 ? "" : "s");
+    if (n_hops > 1) {
+        add_latency(table, trace);
     }
     if (efctl_get_bool(trace, "debug")) {
         efctl_table_append(table, EFCTL_PLAIN, ", debug");
@@ -50,6 +59,9 @@ add_verdict(struct efctl_table *table, const json_t *trace)
                            n_duplicates == 1 ? "y" : "ies");
     }
     efctl_table_append(table, EFCTL_DIM, ", id %s", efctl_get_string(trace, "id", "?"));
+    if (efctl_get_bool(trace, "copies_lost")) {
+        efctl_table_append(table, EFCTL_WARN, ", the analyzer lost copies: a hop may be missing");
+    }
     efctl_table_end_line(table);
 }
 
@@ -94,15 +106,23 @@ add_time_since_first(struct efctl_table *table, const json_t *hop, bool first)
     }
 }
 
-/* Index of an earlier hop at the same switch with a higher TTL, or -1. */
+static bool
+same_tunnel_state(const json_t *a, const json_t *b)
+{
+    return efctl_get_bool(a, "encapsulated") == efctl_get_bool(b, "encapsulated");
+}
+
+/* Index of the last hop before at the same switch with a higher TTL (see
+ * ef_trace_finish()), or -1. */
 static int
 seen_before(const json_t *hops, size_t index)
 {
     const json_t *hop = json_array_get(hops, index);
-    for (size_t i = 0; i < index; i++) {
+    for (size_t i = index; i-- > 0;) {
         const json_t *other = json_array_get(hops, i);
         if (!strcmp(efctl_get_string(other, "switch", "?"), efctl_get_string(hop, "switch", "??")) &&
-            efctl_get_int(other, "ttl", -1) > efctl_get_int(hop, "ttl", -1)) {
+            !strcmp(efctl_get_string(other, "direction", ""), efctl_get_string(hop, "direction", "")) &&
+            same_tunnel_state(hop, other) && efctl_get_int(other, "ttl", -1) > efctl_get_int(hop, "ttl", -1)) {
             return (int) i;
         }
     }
@@ -116,8 +136,7 @@ n_not_seen(const json_t *hops, size_t index)
 {
     const json_t *hop = json_array_get(hops, index), *before = index ? json_array_get(hops, index - 1) : NULL;
     int64_t ttl = efctl_get_int(hop, "ttl", -1), ttl_before = efctl_get_int(before, "ttl", -1);
-    bool comparable =
-        ttl >= 0 && ttl_before >= 0 && efctl_get_bool(hop, "encapsulated") == efctl_get_bool(before, "encapsulated");
+    bool comparable = ttl >= 0 && ttl_before >= 0 && same_tunnel_state(hop, before);
     return comparable && ttl_before > ttl + 1 ? ttl_before - ttl - 1 : 0;
 }
 
@@ -153,11 +172,12 @@ add_marks(struct efctl_table *table, const json_t *hops, size_t index)
     if (efctl_get_int(hop, "ecn", 0) == 3) {
         add_mark(table, EFCTL_WARN, &any, "ecn CE");
     }
-    static const char *const flags[] = {"debug", "duplicate", "encapsulated", "truncated"};
-    for (size_t i = 0; i < EF_ARRAY_SIZE(flags); i++) {
-        if (efctl_get_bool(hop, flags[i])) {
-            add_mark(table, EFCTL_PLAIN, &any, flags[i]);
-        }
+    if (efctl_get_bool(hop, "encapsulated")) {
+        snprintf(text, sizeof text, "encapsulated, outer ttl %" PRId64, efctl_get_int(hop, "outer_ttl", 0));
+        add_mark(table, EFCTL_PLAIN, &any, efctl_has_number(hop, "outer_ttl") ? text : "encapsulated");
+    }
+    if (efctl_get_bool(hop, "truncated")) {
+        add_mark(table, EFCTL_PLAIN, &any, "truncated");
     }
 }
 
