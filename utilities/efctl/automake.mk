@@ -26,3 +26,15 @@ utilities_efctl_efctl_SOURCES = utilities/efctl/main.c
 utilities_efctl_efctl_LDADD = utilities/efctl/libefctl.a $(EF_LIBS) -lm
 
 EXTRA_DIST += utilities/efctl/README.md
+
+# bash loads a completion by the command's name; see bash-completion(7).
+bashcompletiondir = $(datadir)/bash-completion/completions
+EXTRA_DIST += utilities/efctl/efctl.bash-completion
+install-data-local: install-bash-completion
+uninstall-local: uninstall-bash-completion
+.PHONY: install-bash-completion uninstall-bash-completion
+install-bash-completion:
+	$(MKDIR_P) "$(DESTDIR)$(bashcompletiondir)"
+	$(INSTALL_DATA) $(srcdir)/utilities/efctl/efctl.bash-completion "$(DESTDIR)$(bashcompletiondir)/efctl"
+uninstall-bash-completion:
+	rm -f "$(DESTDIR)$(bashcompletiondir)/efctl"

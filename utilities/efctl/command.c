@@ -153,7 +153,7 @@ efctl_command_show(struct efctl_context *context, const char *path, efctl_view *
         *document = json_incref(answer);
     }
     json_decref(answer);
-    return efctl_finish(context, EFCTL_OK);
+    return EFCTL_OK;
 }
 
 int
@@ -161,5 +161,5 @@ efctl_finish(struct efctl_context *context, int status)
 {
     struct ef_error err;
     int rc = efctl_output_flush(&context->out, &err);
-    return !rc ? status : rc == -EPIPE ? EFCTL_OK : efctl_fail(&err);
+    return !rc || rc == -EPIPE || status != EFCTL_OK ? status : efctl_fail(&err);
 }

@@ -61,8 +61,8 @@ int efctl_usage_error(const struct efctl_command *command, const struct ef_error
 int efctl_command_show(struct efctl_context *context, const char *path, efctl_view *view, const void *ctx,
                        json_t **document);
 
-/* Flushes the output: `status`, or EFCTL_FAILED when it could not be written. A
- * reader that has gone is no error. */
+/* Flushes the output, once all is said: `status`, or EFCTL_FAILED when it could
+ * not be written. A reader that has gone is no error. */
 int efctl_finish(struct efctl_context *context, int status);
 
 #endif

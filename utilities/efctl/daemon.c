@@ -119,7 +119,7 @@ print_answer(struct efctl_context *context, char *answer)
         efctl_output_text(&context->out, EFCTL_PLAIN, line);
         efctl_output_newline(&context->out);
     }
-    return efctl_finish(context, EFCTL_OK);
+    return EFCTL_OK;
 }
 
 /* Sends the words and prints the answer. Returns an exit status. */

@@ -89,6 +89,14 @@ efctl_output_document(struct efctl_output *out, const json_t *document, efctl_vi
     }
 }
 
+/* A pipe whose reader has gone reports an error. */
+int
+efctl_output_pause(struct efctl_output *out, int ms)
+{
+    struct pollfd reader = {.fd = fileno(out->file)};
+    return poll(&reader, 1, ms) == 1 && (reader.revents & POLLERR) ? -EPIPE : 0;
+}
+
 int
 efctl_output_flush(struct efctl_output *out, struct ef_error *err)
 {
@@ -98,7 +106,6 @@ efctl_output_flush(struct efctl_output *out, struct ef_error *err)
     }
     /* The write that failed may lie further back, its errno lost: ask the pipe. */
     int code = errno ? errno : EIO;
-    struct pollfd reader = {.fd = fileno(out->file), .events = POLLOUT};
-    bool gone = code == EPIPE || (poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR));
+    bool gone = code == EPIPE || efctl_output_pause(out, 0);
     return gone ? -EPIPE : ef_error_set(err, -code, "cannot write the answer: %s", strerror(code));
 }

@@ -61,4 +61,8 @@ void efctl_output_document(struct efctl_output *out, const json_t *document, efc
  * or another negative errno with `err`. */
 int efctl_output_flush(struct efctl_output *out, struct ef_error *err);
 
+/* Waits, and returns before the time is over if the reader has gone: then
+ * -EPIPE, else 0. */
+int efctl_output_pause(struct efctl_output *out, int ms);
+
 #endif

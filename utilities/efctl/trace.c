@@ -227,7 +227,7 @@ fetch_and_show(struct efctl_context *context, struct options *options)
     int status = EFCTL_OK, rc = efctl_trace_fetch(&context->client, &options->query, &sink, &end, &failure);
     if (rc) {
         json_decref(collector.traces);
-        return rc == -EPIPE ? efctl_finish(context, EFCTL_OK) : efctl_trace_fail(&options->query, &failure);
+        return rc == -EPIPE ? EFCTL_OK : efctl_trace_fail(&options->query, &failure);
     }
     if (options->ndjson) {
         efctl_output_json_line(&context->out, end);
@@ -238,7 +238,7 @@ fetch_and_show(struct efctl_context *context, struct options *options)
     }
     json_decref(end);
     json_decref(collector.traces);
-    return efctl_finish(context, status);
+    return status;
 }
 
 static int

@@ -86,5 +86,5 @@ efctl_trace_export(struct efctl_context *context, const struct efctl_trace_query
         }
         efctl_output_newline(&context->out);
     }
-    return efctl_finish(context, EFCTL_OK);
+    return EFCTL_OK;
 }

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "utilities/efctl/json_get.h"
 #include "utilities/efctl/trace_errors.h"
@@ -14,7 +13,7 @@
 
 /* The window must be longer than a trace may stay open. */
 #define WINDOW "-10s"
-enum { PAUSE_S = 1, MAX_PER_REQUEST = 10000 };
+enum { PAUSE_MS = 1000, MAX_PER_REQUEST = 10000 };
 
 struct follower {
     struct efctl_context *context;
@@ -92,20 +91,20 @@ begin(struct follower *follower, struct efctl_failure *failure)
     return rc;
 }
 
-/* Asks again and again. Returns when the output cannot be written, with its
- * negative errno. */
+/* Asks again and again. Returns when the output cannot be written or its
+ * reader has gone, with its negative errno. */
 static int
 go_on(struct follower *follower, struct ef_error *err)
 {
-    const struct timespec pause = {PAUSE_S, 0};
     bool complained = false;
     for (;;) {
         struct efctl_failure failure;
-        int rc = efctl_output_flush(&follower->context->out, err);
+        struct efctl_output *out = &follower->context->out;
+        int rc = efctl_output_flush(out, err);
+        rc = rc ? rc : efctl_output_pause(out, PAUSE_MS);
         if (rc) {
             return rc;
         }
-        nanosleep(&pause, NULL);
         rc = ask(follower, WINDOW, true, &failure);
         if (rc && !complained) {
             efctl_fail(&failure.error);

@@ -1,0 +1,378 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# efctl as its user meets it: answers, errors and exit statuses, against a real
+# HTTP server with canned documents, a daemon's control socket, and the real
+# controller. What exactly is drawn is tested by test/unit/efctl.
+
+EF_SOURCE=${EF_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
+EF_BUILD=${EF_BUILD:-$EF_SOURCE/_build}
+GOLDEN=$EF_SOURCE/test/golden/efctl
+
+efctl() { "$EF_BUILD/utilities/efctl/efctl" "$@"; }
+
+wait_until() { # SECONDS COMMAND...
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ $SECONDS -lt $end ] || { echo "gave up waiting for: $*" >&2; return 1; }
+        read -rt 0.05 <> <(:) || :
+    done
+}
+
+setup_file() {
+    export CANNED=$BATS_FILE_TMPDIR/canned
+    mkdir "$CANNED"
+    "$EF_SOURCE/test/system/canned_http.py" "$CANNED" >"$BATS_FILE_TMPDIR/canned.log" 2>&1 3>&- &
+    echo $! >"$BATS_FILE_TMPDIR/canned.pid"
+    wait_until 10 test -s "$CANNED/port"
+    unset EFCTL_CONTROLLER
+    URL=http://127.0.0.1:$(cat "$CANNED/port")
+    export URL
+    export NO_COLOR=
+}
+
+teardown_file() {
+    kill "$(cat "$BATS_FILE_TMPDIR/canned.pid")"
+}
+
+# What the controller would answer: the documents of the golden tests, traces
+# as one line each.
+setup() {
+    export EFCTL_CONTROLLER=$URL
+    rm -f "$CANNED"/v1_* "$CANNED/requests"
+    can_traces trace
+    cp "$GOLDEN/topology.json" "$CANNED/v1_topology"
+    cp "$GOLDEN/switches.json" "$CANNED/v1_switches"
+    cp "$GOLDEN/status.json" "$CANNED/v1_status"
+}
+
+can_traces() { # NAME
+    jq -c '.traces[], ({end: true, count, more} + if .incomplete then {incomplete} else {} end)' \
+        "$GOLDEN/$1.json" >"$CANNED/v1_traces.new"
+    mv "$CANNED/v1_traces.new" "$CANNED/v1_traces"
+}
+
+# The last request for traces, decoded.
+asked() {
+    grep /v1/traces "$CANNED/requests" | tail -n 1 | sed 's/%/\\x/g' | xargs -0 printf '%b'
+}
+
+@test "each command draws what the controller answers" {
+    diff "$GOLDEN/trace.txt" <(efctl trace)
+    diff "$GOLDEN/topology.txt" <(efctl topology)
+    diff "$GOLDEN/status.txt" <(efctl status | sed "s,$URL,http://127.0.0.1:8780,")
+    # Without the columns from SINCE on, which depend on the time of day.
+    diff <(cut -c1-53 "$GOLDEN/switches.txt") <(efctl switches | cut -c1-53)
+}
+
+@test "--json is the controller's document" {
+    for what in topology switches status; do
+        diff <(jq -S . "$CANNED/v1_$what") <(efctl $what --json | jq -S .)
+    done
+    diff <(jq -S . "$GOLDEN/trace.json") <(efctl trace --json | jq -S .)
+    can_traces trace-more
+    diff <(jq -S . "$GOLDEN/trace-more.json") <(efctl --controller "$URL" trace --json | jq -S .)
+}
+
+@test "--ndjson passes a line per trace and the last line" {
+    efctl trace --ndjson >"$BATS_TEST_TMPDIR/lines"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/lines")" = 3 ]
+    diff <(jq -S . "$CANNED/v1_traces") <(jq -S . "$BATS_TEST_TMPDIR/lines")
+}
+
+@test "the question is what the operator wrote" {
+    efctl trace >/dev/null
+    [ "$(asked)" = "/v1/traces?limit=10&format=ndjson" ]
+    efctl trace ip.dst == 10.4.0.11 '&&' tcp --condition 'trace.hops > 2' --last 5m -n 0 >/dev/null
+    [ "$(asked)" = "/v1/traces?filter=ip.dst == 10.4.0.11 && tcp&condition=trace.hops > 2&start=-5m&limit=0&format=ndjson" ]
+    efctl trace --start 2026-11-21T02:30:00+01:00 --end now >/dev/null
+    [ "$(asked)" = "/v1/traces?start=2026-11-21T02:30:00+01:00&end=now&limit=10&format=ndjson" ]
+}
+
+@test "--id shows one trace in full, by the beginning of its id" {
+    run efctl trace --id 51c0
+    [ "$status" -eq 0 ]
+    [[ $output == *"id 51c0ffee00000002"*"hop 1 "*"0000 "* ]]
+    [[ $output != *3f2a9c01d4e5b677* ]]
+    run efctl trace --id 77
+    [ "$status" -eq 1 ]
+    [ "$output" = "efctl: no trace has an id that begins with 77; old traces make room for new ones" ]
+    run efctl trace --id 0x12
+    [ "$status" -eq 2 ]
+}
+
+@test "an empty or partial answer says so" {
+    can_traces trace-none
+    run efctl trace
+    [ "$status" -eq 0 ]
+    [[ $output == "No trace matches."* ]]
+    can_traces trace-more
+    run efctl trace
+    [[ $output == *"for all --limit 0"*"Incomplete: analyzer2 did not answer: "* ]]
+}
+
+@test "status fails if something is down" {
+    cp "$GOLDEN/status-bad.json" "$CANNED/v1_status"
+    run efctl status
+    [ "$status" -eq 1 ]
+    [[ $output == *"4 of 6 configured"*"analyzer2"*"down"* ]]
+    run efctl status --json
+    [ "$status" -eq 1 ]
+}
+
+@test "a wrong filter is shown with a caret" {
+    echo '{"error":{"code":"bad_filter","message":"unknown field tcp.prot","offset":6}}' >"$CANNED/v1_traces"
+    echo 400 >"$CANNED/v1_traces.status"
+    run efctl trace 'tcp &&tcp.prot == 80'
+    [ "$status" -eq 1 ]
+    [ "${lines[1]}" = "    tcp &&tcp.prot == 80" ]
+    [ "${lines[2]}" = "          ^" ]
+    [ "${lines[3]}" = "    unknown field tcp.prot" ]
+}
+
+@test "errors are one line each and name a remedy" {
+    run efctl --controller http://127.0.0.1:1 status
+    [ "$status" -eq 1 ]
+    [ "${#lines[@]}" -eq 1 ]
+    [[ $output == "efctl: no answer from the controller: 127.0.0.1:1: connection refused"*EFCTL_CONTROLLER* ]]
+    rm "$CANNED/v1_status"
+    run efctl status
+    [ "$status" -eq 1 ]
+    [[ $output == "efctl: $URL answers with HTTP status 404; is that the controller?" ]]
+    echo 'hello' >"$CANNED/v1_status"
+    run efctl status
+    [ "$status" -eq 1 ]
+    [[ $output == "efctl: $URL does not answer with JSON"* ]]
+    echo '{"error":{"code":"busy","message":"too many\u001b[2J questions"}}' >"$CANNED/v1_status"
+    echo 503 >"$CANNED/v1_status.status"
+    run efctl status
+    [ "$output" = 'efctl: too many\x1b[2J questions' ]
+    run efctl --controller nonsense status
+    [ "$status" -eq 1 ]
+    [[ $output == "efctl: 'nonsense' is not a URL"* ]]
+}
+
+@test "an answer that is cut short is no answer" {
+    head -n 1 "$CANNED/v1_traces" >"$CANNED/cut"
+    cp "$CANNED/cut" "$CANNED/v1_traces"
+    run efctl trace
+    [ "$status" -eq 1 ]
+    [[ $output == "efctl: the controller's answer ended early"* ]]
+    echo 100000 >"$CANNED/v1_traces.length"
+    run efctl trace --json
+    [ "$status" -eq 1 ]
+    [ "${#lines[@]}" -eq 1 ]
+    echo 'no json' >"$CANNED/v1_traces"
+    rm "$CANNED/v1_traces.length"
+    run efctl trace
+    [ "$status" -eq 1 ]
+    [[ $output == "efctl: the controller's answer is not one trace per line"* ]]
+}
+
+@test "wrong usage exits with 2 and says what was meant" {
+    local line words
+    while IFS='|' read -r words line; do
+        # shellcheck disable=SC2086
+        run efctl $words
+        echo "efctl $words: $output"
+        [ "$status" -eq 2 ]
+        [ "${#lines[@]}" -eq 1 ]
+        [[ $output == *"$line"* ]]
+    done <<'END'
+|no command; see efctl --help
+trcae|did you mean trace?
+nonsense-word|see efctl --help
+help nonsense-word|see efctl --help
+status --jsn|did you mean --json?
+status now|'now' is not expected here
+trace --limit many|--limit
+trace --limit|needs a value
+trace --last 5|is not a duration
+trace --last -5m|must be positive
+trace --start yesterday|is not a time
+trace --last 5m --start now|leave out --start and --end
+trace --json --ndjson|choose one
+trace --follow --json|--follow does not end
+trace --id 12 --follow|goes neither with
+daemon|SOCKET
+daemon /run/x.ctl|COMMAND
+END
+}
+
+@test "every command has a --help with its options" {
+    for command in trace switches topology status daemon; do
+        run efctl "$command" --help
+        [ "$status" -eq 0 ]
+        [[ $output == "usage: efctl $command "*"Examples:"* ]]
+        diff <(efctl "$command" -h) <(efctl help "$command")
+    done
+    efctl --version | grep -q '^efctl (everflow-ovs) '
+    diff <(efctl help) <(efctl --help)
+}
+
+@test "--pcapng writes a file, or nothing" {
+    printf '\012\015\015\012capture' >"$CANNED/v1_traces"
+    run efctl trace tcp --limit 0 --pcapng "$BATS_TEST_TMPDIR/out"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$BATS_TEST_TMPDIR/out: 11 B" ]
+    cmp "$CANNED/v1_traces" "$BATS_TEST_TMPDIR/out"
+    [ "$(asked)" = "/v1/traces?filter=tcp&limit=0&format=pcapng" ]
+    efctl trace --pcapng - | cmp "$CANNED/v1_traces"
+    run efctl trace --pcapng /nonexistent/out
+    [ "$status" -eq 1 ]
+    [ "$output" = "efctl: cannot write /nonexistent/out: No such file or directory" ]
+    echo 100000 >"$CANNED/v1_traces.length"
+    run efctl trace --pcapng "$BATS_TEST_TMPDIR/partial"
+    [ "$status" -eq 1 ]
+    [ ! -e "$BATS_TEST_TMPDIR/partial" ]
+    echo 503 >"$CANNED/v1_traces.status"
+    run efctl trace --pcapng "$BATS_TEST_TMPDIR/out"
+    [ "$status" -eq 1 ]
+    [ -s "$BATS_TEST_TMPDIR/out" ]
+}
+
+@test "a reader that goes away is no error, a full disk is" {
+    for _ in $(seq 2000); do head -n 1 "$CANNED/v1_traces"; done >"$CANNED/many"
+    echo '{"end":true,"count":2000,"more":false}' >>"$CANNED/many"
+    mv "$CANNED/many" "$CANNED/v1_traces"
+    for form in --ndjson --json ''; do
+        # shellcheck disable=SC2086
+        { efctl trace $form 2>"$BATS_TEST_TMPDIR/err"; echo $? >"$BATS_TEST_TMPDIR/rc"; } | head -n 1 >/dev/null
+        [ "$(cat "$BATS_TEST_TMPDIR/rc")" -eq 0 ]
+        [ ! -s "$BATS_TEST_TMPDIR/err" ]
+    done
+    run bash -c "'$EF_BUILD/utilities/efctl/efctl' trace >/dev/full"
+    [ "$status" -eq 1 ]
+    [ "$output" = "efctl: cannot write the answer: No space left on device" ]
+}
+
+# Runs efctl on a terminal of its own; prints what the terminal got.
+on_terminal() {
+    TERM=xterm script -qec "'$EF_BUILD/utilities/efctl/efctl' $1" /dev/null </dev/null | tr -d '\r'
+}
+
+@test "colour on a terminal, unless NO_COLOR says no" {
+    [[ $(on_terminal status) == *$'\033[32m'* ]]
+    [[ $(NO_COLOR=1 on_terminal status) != *$'\033'* ]]
+    [[ $(efctl status) != *$'\033'* ]]
+    run on_terminal 'trace --pcapng -'
+    [[ $output == *"a capture is not for a terminal"* ]]
+}
+
+n_lines_are() { [ "$(wc -l <"$2")" -ge "$1" ]; }
+has_requests() { [ "$(grep -c traces "$CANNED/requests")" -ge "$1" ]; }
+
+@test "--follow prints what is new, once, and waits for a controller that went away" {
+    cp "$CANNED/v1_traces" "$BATS_TEST_TMPDIR/both"
+    sed -i 1d "$CANNED/v1_traces"
+    "$EF_BUILD/utilities/efctl/efctl" trace --follow --ndjson >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+    pid=$!
+    wait_until 10 has_requests 2
+    # What was there at the start is not shown.
+    [ ! -s "$BATS_TEST_TMPDIR/out" ]
+    echo 503 >"$CANNED/v1_traces.status"
+    wait_until 10 test -s "$BATS_TEST_TMPDIR/err"
+    cp "$BATS_TEST_TMPDIR/both" "$CANNED/v1_traces"
+    rm "$CANNED/v1_traces.status"
+    wait_until 10 n_lines_are 1 "$BATS_TEST_TMPDIR/out"
+    n=$(grep -c traces "$CANNED/requests")
+    wait_until 10 has_requests $((n + 2))
+    kill $pid
+    wait $pid || :
+    [ "$(jq -r .id "$BATS_TEST_TMPDIR/out")" = 3f2a9c01d4e5b677 ]
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/err")" -eq 1 ]
+}
+
+@test "--follow with a time begins with what is there; ends with its reader" {
+    efctl trace --follow --start -1h 3>&- | head -n 12 >"$BATS_TEST_TMPDIR/out"
+    diff "$GOLDEN/trace.txt" "$BATS_TEST_TMPDIR/out"
+}
+
+# A control socket that answers with $1 to every line.
+control_socket() {
+    # shellcheck disable=SC2016
+    printf '#!/bin/bash\nread -r line\nprintf %q "$line"\n' "$1" >"$BATS_TEST_TMPDIR/answer"
+    chmod +x "$BATS_TEST_TMPDIR/answer"
+    socat "UNIX-LISTEN:$BATS_TEST_TMPDIR/x.ctl,fork" "EXEC:$BATS_TEST_TMPDIR/answer" 3>&- &
+    control_pid=$!
+    wait_until 10 test -S "$BATS_TEST_TMPDIR/x.ctl"
+}
+
+@test "daemon talks to a control socket" {
+    control_socket 'you said %s\n\033[2J\n'
+    run efctl daemon "$BATS_TEST_TMPDIR/x.ctl" log-level debug
+    kill $control_pid
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = "you said log-level debug" ]
+    [ "${lines[1]}" = '\x1b[2J' ]
+}
+
+@test "daemon fails if the daemon refuses, or is not there" {
+    control_socket 'error: unknown command %s\n'
+    run efctl daemon "$BATS_TEST_TMPDIR/x.ctl" nonsense
+    kill $control_pid
+    [ "$status" -eq 1 ]
+    [ "$output" = "efctl: unknown command nonsense" ]
+    run efctl daemon "$BATS_TEST_TMPDIR/none.ctl" help
+    [ "$status" -eq 1 ]
+    [ "${#lines[@]}" -eq 1 ]
+    [[ $output == *"No such file or directory; does the daemon run"* ]]
+}
+
+@test "bash completes commands, options and files" {
+    # shellcheck disable=SC1091
+    . "$EF_SOURCE/utilities/efctl/efctl.bash-completion"
+    complete_words() { # WORD...: the candidates for the last one
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+        _efctl
+        printf '%s\n' "${COMPREPLY[@]}" | sort
+    }
+    [ "$(complete_words efctl t | xargs)" = "topology trace" ]
+    [ "$(complete_words efctl --controller "$URL" sw)" = switches ]
+    [ "$(complete_words efctl trace --no)" = "" ]
+    touch "$BATS_TEST_TMPDIR/capture.pcapng"
+    [ "$(complete_words efctl trace --pcapng "$BATS_TEST_TMPDIR/cap")" = "$BATS_TEST_TMPDIR/capture.pcapng" ]
+    # Every option of --help is there, and no other.
+    for command in trace switches topology status daemon; do
+        diff <(efctl "$command" --help | grep -o -- '--[a-z]*' | sort -u | grep -v '^--$') \
+            <(complete_words efctl "$command" --) || false
+    done
+}
+
+# start_controller: the real one, without switches and analyzers.
+start_controller() {
+    local directory=$BATS_TEST_TMPDIR/controller
+    mkdir "$directory"
+    jq '.switches = []' "$GOLDEN/topology.json" >"$directory/topology.json"
+    jq -n --arg d "$directory" '{listen: "unix:\($d)/http.sock", topology: "\($d)/topology.json", analyzers: [],
+        reshufflers: [], everflow: {targets: ["10.255.255.1"], encap: "erspan3", classes: ["tcp_syn"],
+        debug_dscp: 1, sample_bits: 0, sample_value: 1, truncate: 0}}' >"$directory/config.json"
+    "$EF_BUILD/controller/ef-controller" --config "$directory/config.json" --detach \
+        --pidfile "$directory/pid" --control "$directory/ctl" --log-file "$directory/log" 3>&-
+    export EFCTL_CONTROLLER=unix:$directory/http.sock
+}
+
+@test "the real controller understands efctl, and efctl it" {
+    [ -x "$EF_BUILD/controller/ef-controller" ] || skip "ef-controller is not built"
+    start_controller
+    run efctl status
+    controller_status=$output
+    run efctl topology
+    topology=$output
+    run efctl trace 'ip.src == 10.0.0.1' --last 5m
+    traces=$output
+    run efctl trace 'ip.srcc == 10.0.0.1'
+    wrong=("${lines[@]}")
+    run efctl trace --condition 'trace.lop'
+    wrong_condition=("${lines[@]}")
+    run efctl daemon "$BATS_TEST_TMPDIR/controller/ctl" version
+    version=$output
+    kill "$(cat "$BATS_TEST_TMPDIR/controller/pid")"
+    [[ $controller_status == "controller "*"0 of 0 up"* ]]
+    [[ $topology == "demo: 0 switches, 10 hosts"* ]]
+    [[ $traces == "No trace matches."* ]]
+    [ "${wrong[1]}" = "    ip.srcc == 10.0.0.1" ]
+    [ "${wrong[2]}" = "    ^" ]
+    [ "${wrong_condition[1]}" = "    trace.lop" ]
+    [[ $version == everflow-ovs* ]]
+}
