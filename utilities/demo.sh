@@ -22,7 +22,7 @@ demo_directory() { echo "/run/everflow/$1-suite"; }
 demo_fabric() { # NAME ARGUMENT...
     local name=$1
     shift
-    "$EF_BUILD/utilities/fabric/ef-fabric" --name "$name" "$@"
+    "$EF_BUILD/utilities/fabric/ef-fabric" --name "$name" "$@" 3>&-
 }
 
 demo_topology() { echo "$(demo_directory "$1")/topology.json"; }
@@ -40,7 +40,7 @@ demo_daemon() {
     shift 3
     ! demo_runs "$directory/$daemon.pid" || return 0
     "$EF_BUILD/$program" "$@" --detach --pidfile "$directory/$daemon.pid" \
-        --log-file "$directory/$daemon.log" --control "$directory/$daemon.ctl" 9>&-
+        --log-file "$directory/$daemon.log" --control "$directory/$daemon.ctl" 3>&-
 }
 
 demo_runs() { # PIDFILE
