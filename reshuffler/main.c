@@ -136,9 +136,12 @@ start(struct program *p, struct ef_error *err)
 }
 
 static void
-say_totals(const struct program *p)
+stop_and_say_totals(const struct program *p)
 {
     struct ef_totals totals;
+    for (unsigned i = 0; i < p->reshuffler.n_workers; i++) {
+        ef_worker_stop(p->reshuffler.workers[i]);
+    }
     ef_reshuffler_totals(&p->reshuffler, &totals);
     ef_log_info("reshuffler", "ends: %" PRIu64 " copies received, %" PRIu64 " sent, %" PRIu64 " discarded",
                 totals.received, totals.sent, totals.received - totals.sent);
@@ -192,7 +195,7 @@ run(struct program *p)
     } else {
         ef_log_info("reshuffler", "%s steers copies to %u analyzers", p->conf.name, p->conf.plan.n_analyzers);
         event_base_dispatch(p->base);
-        say_totals(p);
+        stop_and_say_totals(p);
     }
     stop(p);
     return p->exit_code;

@@ -28,15 +28,22 @@ struct ef_worker {
 };
 
 void
+ef_worker_stop(struct ef_worker *w)
+{
+    if (w->is_started) {
+        atomic_store(&w->stop, true);
+        pthread_join(w->thread, NULL);
+        w->is_started = false;
+    }
+}
+
+void
 ef_worker_destroy(struct ef_worker *w)
 {
     if (!w) {
         return;
     }
-    if (w->is_started) {
-        atomic_store(&w->stop, true);
-        pthread_join(w->thread, NULL);
-    }
+    ef_worker_stop(w);
     ef_sink_close(w->sink);
     ef_source_close(w->source);
     free(w);

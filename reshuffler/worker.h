@@ -4,7 +4,8 @@
  *     if (ef_worker_create(plan, "afpacket:eth0", "ip", 0, notify_fd, &w, &err)) fail;
  *     if (ef_worker_start(w, &err)) fail;
  *     ...                           // notify_fd becomes readable when it ends by itself
- *     ef_worker_destroy(w);         // stops it
+ *     ef_worker_stop(w);            // its counters stay
+ *     ef_worker_destroy(w);
  *
  * Create opens everything, so that each error comes before anything runs. All
  * functions are for the main thread. */
@@ -25,8 +26,10 @@ int ef_worker_create(const struct ef_plan *plan, const char *source_spec, const 
 
 int ef_worker_start(struct ef_worker *worker, struct ef_error *err);
 
-/* Stops the thread within a tenth of a second and closes everything. NULL is
- * fine. */
+/* Stops the thread, within a tenth of a second and after its burst. */
+void ef_worker_stop(struct ef_worker *worker);
+
+/* Stops it if it runs, and closes everything. NULL is fine. */
 void ef_worker_destroy(struct ef_worker *worker);
 
 /* Adds the worker's counters to `sum`; frames that the kernel lost before we

@@ -26,7 +26,7 @@ struct ef_sink_stats {
     uint64_t failed;         /* Refused for another reason. */
 };
 
-enum { EF_SINK_MAX_PACKET = 65535 };
+enum { EF_SINK_MAX_PACKET = 40 + 65535 }; /* IPv6, whose length does not count its header. */
 
 struct ef_sink;
 

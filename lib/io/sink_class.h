@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a back end of sink.h implements; only lib/io includes this. */
+/* What a back end of sink.h implements; only lib/io and benchmarks include this. */
 #ifndef EF_IO_SINK_CLASS_H
 #define EF_IO_SINK_CLASS_H
 

@@ -54,8 +54,8 @@ ip_sink_close(struct ef_sink *sink)
 }
 
 /* With *_RECVERR the kernel reports what its queues drop (ENOBUFS), which it
- * hides from raw sockets otherwise. The errors also pile up in a queue that
- * nobody reads and that the smallest receive buffer bounds. */
+ * hides from raw sockets otherwise. The errors also pile up in a queue that the
+ * smallest receive buffer bounds. */
 static int
 configure(int fd, int level, int hdrincl, int recverr, struct ef_error *err)
 {
@@ -134,13 +134,18 @@ destination_of(const struct ef_sink_packet *packet, union address *to)
     return 0;
 }
 
-/* Waits for room in the socket's send buffer, a little while and once a batch. */
+/* Waits for room in the socket's send buffer, a little while and once a batch.
+ * Queued errors, of which each was counted when it was returned, would end the
+ * wait at once. */
 static bool
 wait_for_room(int fd, int *patience_ms)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
     int wait_ms = *patience_ms;
+    char byte;
     *patience_ms = 0;
+    while (recv(fd, &byte, sizeof byte, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0) {
+    }
     return wait_ms && poll(&p, 1, wait_ms) == 1 && p.revents & POLLOUT;
 }
 

@@ -8,3 +8,7 @@ BENCHES += test/bench/bench_parse
 test_bench_bench_parse_SOURCES = test/bench/bench_parse.c test/bench/bench.h
 test_bench_bench_parse_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 test_bench_bench_parse_LDADD = $(EF_LIBS)
+
+BENCHES += test/bench/bench_collect
+test_bench_bench_collect_SOURCES = test/bench/bench_collect.c test/bench/bench.h
+test_bench_bench_collect_LDADD = reshuffler/libreshuffler.a $(EF_LIBS)

@@ -315,6 +315,29 @@ has_echo_replies() { # FILE
     grep -q 'larger than the MTU' "$D/log"
 }
 
+@test "a slow link towards the analyzers costs copies, counted, and nothing else" {
+    local n
+    ip netns exec "$NS-r" tc qdisc add dev r1 root tbf rate 1mbit burst 2kb limit 20kb 2>"$D/tc" ||
+        skip "the kernel has no token bucket filter: $(cat "$D/tc")"
+    n=$(make_copies "$D/in.pcap" "$VIP" 500 4 2)
+    start_reshuffler --vip "$VIP" --analyzer a1=10.99.1.2
+    send "$D/in.pcap"
+    until_true status_is ".copies_received == $n"
+    ip netns exec "$NS-r" tc qdisc delete dev r1 root
+    status_is "$ADDS_UP and .drops.send_failed > 0 and .copies_sent > 0"
+    grep -q 'copies could not be sent: No buffer space available' "$D/log"
+}
+
+@test "a damaged capture is forwarded up to the damage" {
+    make_copies "$D/in.pcap" "$VIP" 10 2 1
+    truncate -s -7 "$D/in.pcap"
+    run reshuffler --vip "$VIP" --source "pcap:$D/in.pcap" --sink "pcap:$D/out.pcap" --analyzer a1=10.99.1.2
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [[ $output == *"source pcap:$D/in.pcap: truncated dump file"* ]]
+    [ "$(n_captured "$D/out.pcap")" -eq 19 ]
+}
+
 @test "an interface that is down is waited for, one that goes away is the end" {
     ip -n "$NS-r" link add x0 address "$MAC" type veth peer name x1
     ip -n "$NS-r" link set x0 up
