@@ -22,3 +22,19 @@ test_fuzz_fuzz_forward_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_COR
 test_fuzz_fuzz_forward_LDADD = reshuffler/libreshuffler.a $(EF_LIBS)
 test_fuzz_fuzz_forward_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 EXTRA_DIST += test/fuzz/corpus/forward
+
+FUZZ_TARGETS += test/fuzz/fuzz_packet
+test_fuzz_fuzz_packet_SOURCES = test/fuzz/fuzz_packet.c $(FUZZ_DRIVER) \
+	test/unit/packet/check_frame.c test/unit/packet/check_frame.h
+test_fuzz_fuzz_packet_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/packet"'
+test_fuzz_fuzz_packet_LDADD = $(EF_LIBS)
+test_fuzz_fuzz_packet_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/packet
+
+FUZZ_TARGETS += test/fuzz/fuzz_copy
+test_fuzz_fuzz_copy_SOURCES = test/fuzz/fuzz_copy.c $(FUZZ_DRIVER) \
+	test/unit/packet/check_frame.c test/unit/packet/check_frame.h
+test_fuzz_fuzz_copy_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/copy"'
+test_fuzz_fuzz_copy_LDADD = $(EF_LIBS)
+test_fuzz_fuzz_copy_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/copy

@@ -1,3 +1,4 @@
 # test/system: see test/unit/base/automake.mk for the pattern
 EXTRA_DIST += test/system/reshuffler.bats
 EXTRA_DIST += test/system/efctl.bats test/system/canned_http.py
+EXTRA_DIST += test/system/tshark_encap.bats

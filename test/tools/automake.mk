@@ -5,3 +5,8 @@ test_tools_make_copies_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 test_tools_make_copies_LDADD = $(EF_LIBS)
 test_tools_send_frames_SOURCES = test/tools/send_frames.c
 test_tools_send_frames_LDADD = $(EF_LIBS)
+check_PROGRAMS += test/tools/make_encapsulations
+test_tools_make_encapsulations_SOURCES = test/tools/make_encapsulations.c \
+	test/unit/packet/samples.c test/unit/packet/samples.h
+test_tools_make_encapsulations_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
+test_tools_make_encapsulations_LDADD = $(EF_LIBS)

@@ -4,7 +4,9 @@ PACKET_TESTS = test/unit/packet/test_packet \
 	test/unit/packet/test_copy \
 	test/unit/packet/test_build \
 	test/unit/packet/test_summary \
-	test/unit/packet/test_mutations
+	test/unit/packet/test_mutations \
+	test/unit/packet/test_pcapng \
+	test/unit/packet/test_vectors
 check_PROGRAMS += $(PACKET_TESTS)
 TESTS += $(PACKET_TESTS)
 PACKET_TEST_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
@@ -28,4 +30,12 @@ test_unit_packet_test_summary_LDADD = $(EF_TEST_LDADD)
 test_unit_packet_test_mutations_SOURCES = test/unit/packet/test_mutations.c $(PACKET_SAMPLES) $(PACKET_CHECK)
 test_unit_packet_test_mutations_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
 test_unit_packet_test_mutations_LDADD = $(EF_TEST_LDADD)
+test_unit_packet_test_vectors_SOURCES = test/unit/packet/test_vectors.c
+test_unit_packet_test_vectors_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
+test_unit_packet_test_vectors_LDADD = $(EF_TEST_LDADD)
+test_unit_packet_test_pcapng_SOURCES = test/unit/packet/test_pcapng.c
+test_unit_packet_test_pcapng_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
+test_unit_packet_test_pcapng_LDADD = $(EF_TEST_LDADD)
 endif
+EXTRA_DIST += test/vectors/README.md test/vectors/real.pcap test/vectors/made.pcapng test/vectors/fields \
+	test/tools/tshark_fields

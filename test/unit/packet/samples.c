@@ -28,7 +28,7 @@ eth_udp4(struct ef_build *b)
 {
     ef_build_eth(b);
     ef_build_ipv4(b, "10.1.0.2", "10.4.0.3");
-    ef_build_udp(b, 5000, 53);
+    ef_build_udp(b, 5000, 5001);
     ef_build_payload(b, "hello", 5);
 }
 
@@ -79,7 +79,7 @@ ipv6_extensions(struct ef_build *b)
     ef_build_eth(b);
     ef_build_ipv6(b, "2001:db8::1", "2001:db8::2");
     ef_build_ipv6_extension(b, EF_IPPROTO_HOPOPTS, 8);
-    ef_build_ipv6_extension(b, EF_IPPROTO_ROUTING, 24);
+    ef_build_ipv6_extension(b, EF_IPPROTO_ROUTING, 24)[2] = 4; /* Segment routing, RFC 8754. */
     ef_build_ipv6_fragment(b, 77, 0, false);
     ef_build_ipv6_extension(b, EF_IPPROTO_AH, 16);
     ef_build_ipv6_extension(b, EF_IPPROTO_DSTOPTS, 16);
@@ -268,15 +268,15 @@ roce(struct ef_build *b)
 static void
 pfc(struct ef_build *b)
 {
-    ef_build_eth(b);
+    memcpy(ef_build_eth(b), "\x01\x80\xc2\x00\x00\x01", 6);
     ef_build_mac_control(b, EF_MAC_CONTROL_PFC, 0x08);
     ef_build_payload(b, NULL, 26);
 }
 
 static void
-lldp(struct ef_build *b)
+other_ethertype(struct ef_build *b)
 {
-    ef_store_be16(ef_build_eth(b) + 12, 0x88cc);
+    ef_store_be16(ef_build_eth(b) + 12, 0x88b5); /* For local experiments (IEEE 802). */
     ef_build_payload(b, NULL, 46);
 }
 
@@ -302,7 +302,7 @@ udp6(struct ef_build *b)
 {
     ef_build_eth(b);
     ef_build_ipv6(b, "2001:db8::1", "2001:db8::2");
-    ef_build_udp(b, 5000, 53);
+    ef_build_udp(b, 5000, 5001);
     ef_build_payload(b, "hello", 5);
 }
 
@@ -320,7 +320,7 @@ bgp(struct ef_build *b)
 static void
 pause(struct ef_build *b)
 {
-    ef_build_eth(b);
+    memcpy(ef_build_eth(b), "\x01\x80\xc2\x00\x00\x01", 6);
     ef_build_mac_control(b, EF_MAC_CONTROL_PAUSE, 0);
     ef_build_payload(b, NULL, 42);
 }
@@ -367,7 +367,7 @@ const struct sample samples[] = {
     {"bgp", bgp},
     {"pfc", pfc},
     {"pause", pause},
-    {"lldp", lldp},
+    {"other_ethertype", other_ethertype},
     {"esp", esp},
     {"too_deep", too_deep},
 };

@@ -126,7 +126,7 @@ static const struct {
      {L(ETH, 0, 14, 0), L(IPV6, 14, 40, 0), L(IPV4, 54, 20, 0), L(IPV6, 74, 40, 0), L(TCP, 114, 20, 0)}},
     {"roce", EF_PARSE_OK, 1, 1, 2, {L(ETH, 0, 14, 0), L(IPV4, 14, 20, 0), L(UDP, 34, 8, 0), L(BTH, 42, 12, 0)}},
     {"pfc", EF_PARSE_OK, -1, -1, -1, {L(ETH, 0, 14, 0), L(MAC_CONTROL, 14, 20, 0)}},
-    {"lldp", EF_PARSE_OK, -1, -1, -1, {L(ETH, 0, 14, 0)}},
+    {"other_ethertype", EF_PARSE_OK, -1, -1, -1, {L(ETH, 0, 14, 0)}},
     {"esp", EF_PARSE_OK, 1, 1, -1, {L(ETH, 0, 14, 0), L(IPV4, 14, 20, 0)}},
     {"udp6", EF_PARSE_OK, 1, 1, 2, {L(ETH, 0, 14, 0), L(IPV6, 14, 40, 0), L(UDP, 54, 8, 0)}},
     {"bgp", EF_PARSE_OK, 1, 1, 2, {L(ETH, 0, 14, 0), L(IPV4, 14, 20, 0), L(TCP, 34, 20, 0)}},

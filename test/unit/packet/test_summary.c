@@ -18,11 +18,11 @@ static const struct {
 } cases[] = {
     {"tcp4", "10.1.0.2:43122 > 10.4.0.3:80 TCP [S] seq 1 len 40"},
     {"bgp", "10.1.0.2:43122 > 10.4.0.3:179 TCP [P.] seq 1 ack 1 len 59"},
-    {"udp4", "10.1.0.2:5000 > 10.4.0.3:53 UDP len 33"},
+    {"udp4", "10.1.0.2:5000 > 10.4.0.3:5001 UDP len 33"},
     {"tcp6", "[2001:db8::1]:1 > [2001:db8::2]:2 TCP [.] seq 1 ack 1 len 60"},
     {"vlan", "VLAN(7) VLAN(8) VLAN(9) 10.1.0.2:43122 > 10.4.0.3:80 TCP [S] seq 1 len 40"},
     {"vxlan", "VXLAN(vni 7) 10.1.0.2:43122 > 10.4.0.3:80 TCP [S] seq 1 len 40"},
-    {"geneve", "Geneve(vni 7) 10.1.0.2:5000 > 10.4.0.3:53 UDP len 33"},
+    {"geneve", "Geneve(vni 7) 10.1.0.2:5000 > 10.4.0.3:5001 UDP len 33"},
     {"gre", "GRE(key 5) 10.1.0.2:43122 > 10.4.0.3:80 TCP [S] seq 1 len 40"},
     {"gre_ipv6", "GRE [2001:db8::1]:1 > [2001:db8::2]:2 TCP [.] seq 1 ack 1 len 60"},
     {"erspan2", "GRE ERSPAN(session 3) 10.1.0.2:43122 > 10.4.0.3:80 TCP [S] seq 1 len 40"},
@@ -35,9 +35,9 @@ static const struct {
     {"ipv6_later_fragment", "2001:db8::1 > 2001:db8::2 protocol 17 fragment at 1448 len 112"},
     {"roce", "10.1.0.2:50000 > 10.4.0.3:4791 UDP RoCE opcode 17 qp 0x1234 psn 99 len 48"},
     {"arp", "02:00:00:00:00:01 > 02:00:00:00:00:02 ARP request 10.0.0.1 > 10.0.0.2 len 42"},
-    {"pfc", "02:00:00:00:00:01 > 02:00:00:00:00:02 PFC classes 0x08 len 60"},
-    {"pause", "02:00:00:00:00:01 > 02:00:00:00:00:02 pause len 60"},
-    {"lldp", "02:00:00:00:00:01 > 02:00:00:00:00:02 EtherType 0x88cc len 60"},
+    {"pfc", "02:00:00:00:00:01 > 01:80:c2:00:00:01 PFC classes 0x08 len 60"},
+    {"pause", "02:00:00:00:00:01 > 01:80:c2:00:00:01 pause len 60"},
+    {"other_ethertype", "02:00:00:00:00:01 > 02:00:00:00:00:02 EtherType 0x88b5 len 60"},
     {"esp", "10.1.0.2 > 10.4.0.3 protocol 50 len 60"},
 };
 
