@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `n` zeroed structs whose type is aligned to cache lines, or NULL. */
+/* `n` zeroed structs of a type that is aligned to cache lines (its size is then
+ * a multiple of one), or NULL. */
 static void *
 alloc_aligned(size_t n, size_t size)
 {

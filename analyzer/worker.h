@@ -26,7 +26,7 @@ struct ef_worker_config {
 };
 
 struct ef_worker {
-    struct ef_worker_config config;
+    EF_CACHE_ALIGNED struct ef_worker_config config;
     struct ef_assembler *assembler;
     struct ef_time now; /* Steady time. */
     uint64_t losses;    /* Of its feeds and their sources, as far as noted. */

@@ -1,9 +1,21 @@
 if HAVE_CMOCKA
+EF_ANALYZER_TESTS = \
+	test/unit/analyzer/test_analyzer \
+	test/unit/analyzer/test_assemble \
+	test/unit/analyzer/test_trace_store
 EF_ANALYZER_TEST_LDADD = analyzer/libanalyzer.a $(EF_TEST_LDADD)
+check_PROGRAMS += $(EF_ANALYZER_TESTS)
+TESTS += $(EF_ANALYZER_TESTS)
 
-check_PROGRAMS += test/unit/analyzer/test_assemble
-TESTS += test/unit/analyzer/test_assemble
+test_unit_analyzer_test_analyzer_SOURCES = test/unit/analyzer/test_analyzer.c
+test_unit_analyzer_test_analyzer_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_analyzer_test_analyzer_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
 test_unit_analyzer_test_assemble_SOURCES = test/unit/analyzer/test_assemble.c test/unit/analyzer/copies.h
 test_unit_analyzer_test_assemble_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_analyzer_test_assemble_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
+test_unit_analyzer_test_trace_store_SOURCES = test/unit/analyzer/test_trace_store.c
+test_unit_analyzer_test_trace_store_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_analyzer_test_trace_store_LDADD = $(EF_ANALYZER_TEST_LDADD)
 endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of lib/trace/packet_trace: hops from copies, their order, verdicts. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "packet/build.h"
+#include "trace/packet_trace.h"
+
+/* A hop at switch 10.255.0.`sw`. */
+static struct ef_hop
+hop_at(uint8_t sw, uint8_t ttl, int64_t arrival, int64_t switch_time)
+{
+    return (struct ef_hop){
+        .switch_address = {[10] = 0xff, 0xff, 10, 255, 0, sw},
+        .arrival = {arrival},
+        .switch_time = {switch_time},
+        .ttl = ttl,
+        .outer_ttl = ttl,
+        .port = 1,
+        .flags = EF_HOP_HAS_IP | EF_HOP_HAS_PORT | (switch_time ? EF_HOP_HAS_SWITCH_TIME : 0),
+    };
+}
+
+/* The switches' last bytes in the trace's order, as text: "1 2 3". */
+static const char *
+path_of(const struct ef_trace *trace)
+{
+    static char text[4 * EF_TRACE_MAX_HOPS];
+    size_t n = 0;
+    text[0] = '\0';
+    for (int i = 0; i < trace->n_hops; i++) {
+        n += (size_t) snprintf(text + n, sizeof text - n, "%s%u", i ? " " : "", trace->hops[i].switch_address[15]);
+    }
+    return text;
+}
+
+#define TRACE_OF(...)                                   \
+    ({                                                  \
+        struct ef_hop hops_[] = {__VA_ARGS__};          \
+        struct ef_trace trace_;                         \
+        memset(&trace_, 0, sizeof trace_);              \
+        trace_.n_hops = (uint8_t) EF_ARRAY_SIZE(hops_); \
+        memcpy(trace_.hops, hops_, sizeof hops_);       \
+        ef_trace_finish(&trace_, 1);                    \
+        trace_;                                         \
+    })
+
+static void
+hops_are_ordered_by_ttl(void **state)
+{
+    struct ef_trace t = TRACE_OF(hop_at(3, 62, 1, 0), hop_at(1, 64, 2, 0), hop_at(2, 63, 3, 0));
+    assert_string_equal(path_of(&t), "1 2 3");
+    assert_false(t.switch_clock);
+    assert_int_equal(ef_trace_since_first_ns(&t, 1), 1);
+    assert_int_equal(ef_trace_latency_ns(&t), -1);
+}
+
+static void
+equal_ttl_is_ordered_by_time(void **state)
+{
+    struct ef_trace t = TRACE_OF(hop_at(2, 64, 20, 5), hop_at(1, 64, 10, 7), hop_at(3, 63, 30, 9));
+    assert_string_equal(path_of(&t), "2 1 3");
+    assert_true(t.switch_clock);
+    assert_int_equal(ef_trace_latency_ns(&t), 4);
+    /* One hop without the switch's time: arrivals decide. */
+    t = TRACE_OF(hop_at(2, 64, 20, 5), hop_at(1, 64, 10, 7), hop_at(3, 63, 30, 0));
+    assert_string_equal(path_of(&t), "1 2 3");
+    assert_false(t.switch_clock);
+    assert_int_equal(ef_trace_latency_ns(&t), 20);
+}
+
+static void
+an_overlay_is_ordered_by_its_outer_ttl(void **state)
+{
+    struct ef_hop a = hop_at(1, 64, 3, 0), b = hop_at(2, 64, 2, 0), c = hop_at(3, 64, 1, 0);
+    a.outer_ttl = 64;
+    b.outer_ttl = 63;
+    c.outer_ttl = 62;
+    a.flags |= EF_HOP_ENCAPSULATED;
+    b.flags |= EF_HOP_ENCAPSULATED;
+    c.flags |= EF_HOP_ENCAPSULATED;
+    struct ef_trace t = TRACE_OF(b, c, a);
+    assert_string_equal(path_of(&t), "1 2 3");
+    assert_false(t.loop);
+    /* Before and after a tunnel end, only time tells at equal inner TTL. */
+    b.flags &= (uint8_t) ~EF_HOP_ENCAPSULATED;
+    t = TRACE_OF(a, b, c);
+    assert_string_equal(path_of(&t), "3 2 1");
+}
+
+static void
+a_switch_again_with_lower_ttl_is_a_loop(void **state)
+{
+    struct ef_trace t = TRACE_OF(hop_at(1, 64, 1, 0), hop_at(2, 63, 2, 0), hop_at(1, 62, 3, 0));
+    assert_true(t.loop);
+    t = TRACE_OF(hop_at(1, 64, 1, 0), hop_at(2, 63, 2, 0), hop_at(3, 62, 3, 0));
+    assert_false(t.loop);
+    /* Two ports at equal TTL: bridged through twice, not routed. */
+    struct ef_hop again = hop_at(1, 64, 2, 0);
+    again.port = 2;
+    t = TRACE_OF(hop_at(1, 64, 1, 0), again);
+    assert_false(t.loop);
+}
+
+static void
+egress_and_tunnel_ends_are_no_loops(void **state)
+{
+    struct ef_hop out = hop_at(1, 63, 2, 0), wrapped = hop_at(1, 63, 3, 0);
+    out.flags |= EF_HOP_EGRESS;
+    struct ef_trace t = TRACE_OF(hop_at(1, 64, 1, 0), out);
+    assert_false(t.loop);
+    wrapped.flags |= EF_HOP_ENCAPSULATED;
+    wrapped.outer_ttl = 64;
+    t = TRACE_OF(hop_at(1, 64, 1, 0), wrapped);
+    assert_false(t.loop);
+    /* A loop of the tunnelled packet: the inner TTL stands still. */
+    struct ef_hop again = wrapped;
+    again.outer_ttl = 62;
+    t = TRACE_OF(wrapped, again);
+    assert_true(t.loop);
+}
+
+static void
+duplicates_are_told_from_hops(void **state)
+{
+    struct ef_hop a = hop_at(1, 64, 1, 0), b = hop_at(1, 64, 9, 4);
+    b.sequence = 7;
+    assert_true(ef_hop_is_duplicate(&a, &b));
+    struct ef_hop c[] = {a, a, a, a, a};
+    c[0].ttl = 63;
+    c[1].port = 2;
+    c[2].flags |= EF_HOP_EGRESS;
+    c[3].switch_address[15] = 2;
+    c[4].outer_ttl = 63;
+    for (size_t i = 0; i < EF_ARRAY_SIZE(c); i++) {
+        assert_false(ef_hop_is_duplicate(&a, &c[i]));
+    }
+}
+
+static void
+the_debug_mark_is_one_of_the_bits(void **state)
+{
+    struct ef_hop marked = hop_at(2, 63, 2, 0);
+    marked.dscp = 0x2e;
+    struct ef_trace t = TRACE_OF(hop_at(1, 64, 1, 0), marked);
+    assert_false(t.debug);
+    marked.dscp |= 1;
+    t = TRACE_OF(hop_at(1, 64, 1, 0), marked);
+    assert_true(t.debug);
+}
+
+/* The longest path, backwards. */
+static void
+sixty_four_hops_are_ordered(void **state)
+{
+    struct ef_trace t;
+    memset(&t, 0, sizeof t);
+    t.n_hops = EF_TRACE_MAX_HOPS;
+    for (uint8_t i = 0; i < t.n_hops; i++) {
+        t.hops[i] = hop_at(i, (uint8_t) (i + 1), 100 - i, 0);
+    }
+    ef_trace_finish(&t, 0);
+    for (int i = 0; i < t.n_hops; i++) {
+        assert_int_equal(t.hops[i].ttl, 64 - i);
+    }
+    assert_false(t.loop);
+}
+
+static void
+hops_take_the_fields_of_copy_and_packet(void **state)
+{
+    uint8_t buf[256];
+    struct ef_build b;
+    ef_build_start(&b, buf, sizeof buf);
+    ef_build_eth(&b);
+    uint8_t *outer = ef_build_ipv6(&b, "fd00::1", "fd00::2");
+    outer[0] = 0x6b; /* Traffic class 0xbb: DSCP 46, ECN 3. */
+    outer[1] = 0xb0;
+    outer[7] = 33;
+    ef_build_ipv4(&b, "10.0.0.1", "10.0.0.2")[8] = 61;
+    ef_build_udp(&b, 1, 2);
+    int len = ef_build_finish(&b);
+    assert_true(len > 0);
+    struct ef_packet packet;
+    ef_packet_parse(&packet, buf, (uint32_t) len, (uint32_t) len);
+    struct ef_copy copy = {.switch_address = {[15] = 9},
+                           .has_port = true,
+                           .port = 70000,
+                           .has_sequence = true,
+                           .sequence = 0xfffffffe,
+                           .egress = true,
+                           .switch_time = {5}};
+    struct ef_hop hop;
+    ef_hop_of_copy(&hop, &copy, &packet, (struct ef_time){77});
+    assert_int_equal(hop.flags,
+                     EF_HOP_EGRESS | EF_HOP_HAS_PORT | EF_HOP_HAS_SEQUENCE | EF_HOP_HAS_IP | EF_HOP_ENCAPSULATED);
+    assert_int_equal(hop.ttl, 61);
+    assert_int_equal(hop.outer_ttl, 33);
+    assert_int_equal(hop.dscp, 46);
+    assert_int_equal(hop.ecn, 3);
+    assert_int_equal(hop.port, 70000);
+    assert_int_equal(hop.sequence, 0xfffffffe);
+    assert_int_equal(hop.arrival.ns, 77);
+    assert_int_equal(hop.switch_time.ns, 0);
+    assert_memory_equal(hop.src_mac, buf + 6, 6);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hops_are_ordered_by_ttl),
+        cmocka_unit_test(equal_ttl_is_ordered_by_time),
+        cmocka_unit_test(an_overlay_is_ordered_by_its_outer_ttl),
+        cmocka_unit_test(a_switch_again_with_lower_ttl_is_a_loop),
+        cmocka_unit_test(egress_and_tunnel_ends_are_no_loops),
+        cmocka_unit_test(duplicates_are_told_from_hops),
+        cmocka_unit_test(the_debug_mark_is_one_of_the_bits),
+        cmocka_unit_test(sixty_four_hops_are_ordered),
+        cmocka_unit_test(hops_take_the_fields_of_copy_and_packet),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
