@@ -258,14 +258,14 @@ close_trace(struct ef_assembler *a, uint32_t number)
 static void
 prefetch_whole(const struct ef_assembler *a, uint32_t number)
 {
-    enum { LINES = 4, USUAL_BYTES_LINES = 3 };
+    enum { USUAL_HOPS_LINES = 4, USUAL_BYTES_LINES = 3 };
     if (number != EF_OPEN_NONE) {
-        const struct ef_open_trace *trace = ef_open_table_get(&a->table, number);
-        for (unsigned i = 0; i < LINES; i++) {
-            __builtin_prefetch((const uint8_t *) trace + i * EF_CACHE_LINE);
+        const uint8_t *trace = (const uint8_t *) ef_open_table_get(&a->table, number);
+        for (unsigned i = 0; i < 1 + USUAL_HOPS_LINES; i++) {
+            __builtin_prefetch(trace + i * EF_CACHE_LINE);
         }
         for (unsigned i = 0; i < USUAL_BYTES_LINES; i++) {
-            __builtin_prefetch(trace->target + i * EF_CACHE_LINE);
+            __builtin_prefetch(trace + offsetof(struct ef_open_trace, target) + i * EF_CACHE_LINE);
         }
     }
 }

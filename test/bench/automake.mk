@@ -12,3 +12,7 @@ test_bench_bench_parse_LDADD = $(EF_LIBS)
 BENCHES += test/bench/bench_collect
 test_bench_bench_collect_SOURCES = test/bench/bench_collect.c test/bench/bench.h
 test_bench_bench_collect_LDADD = reshuffler/libreshuffler.a $(EF_LIBS)
+BENCHES += test/bench/bench_assemble
+test_bench_bench_assemble_SOURCES = test/bench/bench_assemble.c test/bench/bench.h
+test_bench_bench_assemble_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
+test_bench_bench_assemble_LDADD = analyzer/libanalyzer.a $(EF_LIBS)
