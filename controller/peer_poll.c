@@ -54,6 +54,7 @@ on_status(void *ctx, const struct ef_http_result *http)
     if (json_is_object(status)) {
         json_object_update_missing(q->result, status); /* Its own name and the like do not replace ours. */
         json_object_set_new(q->result, "state", json_string("up"));
+        json_object_set_new(q->result, "error", json_null());
     } else if (http->status == 200) {
         set_down(q->result, (char[]){"its status is not JSON"});
     } else {

@@ -128,7 +128,8 @@ topology_find_address(const struct topology *t, const uint8_t address[16])
 {
     struct topology_switch key, *pointer = &key, **found;
     memcpy(key.address, address, sizeof key.address);
-    found = bsearch(&pointer, t->by_address, t->n_switches, sizeof *t->by_address, compare_addresses);
+    found = t->n_switches ? bsearch(&pointer, t->by_address, t->n_switches, sizeof *t->by_address, compare_addresses)
+                          : NULL;
     return found ? *found : NULL;
 }
 

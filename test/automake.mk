@@ -18,6 +18,7 @@ include test/unit/store/automake.mk
 include test/unit/io/automake.mk
 include test/unit/net/automake.mk
 include test/unit/fabric/automake.mk
+include test/unit/controller/automake.mk
 include test/unit/reshuffler/automake.mk
 include test/unit/analyzer/automake.mk
 include test/unit/efctl/automake.mk

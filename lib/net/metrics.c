@@ -61,7 +61,7 @@ add_number(struct evbuffer *out, double value)
         evbuffer_add_printf(out, value > 0 ? " +Inf\n" : " -Inf\n");
     } else {
         /* Counters exactly, as far as a double is exact; others as people read. */
-        bool whole = fabs(value) < 9007199254740992.0 && floor(value) == value;
+        bool whole = value > -9e15 && value < 9e15 && (double) (int64_t) value == value;
         evbuffer_add_printf(out, whole ? " %.0f\n" : " %.9g\n", value);
     }
 }

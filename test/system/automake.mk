@@ -2,3 +2,4 @@
 EXTRA_DIST += test/system/reshuffler.bats
 EXTRA_DIST += test/system/efctl.bats test/system/canned_http.py
 EXTRA_DIST += test/system/tshark_encap.bats
+EXTRA_DIST += test/system/controller.bats test/system/fake_analyzer.py

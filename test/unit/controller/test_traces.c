@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of what the controller does to rows and traces: rows compared and
+ * shown, lines of analyzers checked, frames patched, captures written. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <event2/buffer.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/byteorder.h"
+#include "controller/everflow_row.h"
+#include "controller/hop_frame.h"
+#include "controller/trace_export.h"
+#include "controller/trace_record.h"
+
+static json_t *
+json(const char *text)
+{
+    json_error_t err;
+    json_t *value = json_loads(text, 0, &err);
+    if (!value) {
+        fail_msg("%s: %s", text, err.text);
+    }
+    return value;
+}
+
+/* --- Rows ----------------------------------------------------------------- */
+
+static void
+rows_are_compared_and_shown(void **state)
+{
+    struct everflow_settings s = {.targets = json("[\"10.0.0.1\"]"),
+                                  .classes = json("[\"tcp_syn\",\"debug\"]"),
+                                  .encap = "gre",
+                                  .debug_dscp = 1,
+                                  .sample_value = 1};
+    json_t *desired = everflow_row_desired(&s, "10.255.0.1");
+    json_t *row =
+        json("{\"source_ip\":\"10.255.0.1\",\"targets\":[\"set\",[\"10.0.0.1\"]],\"encap\":\"gre\","
+             "\"classes\":[\"set\",[\"debug\",\"tcp_syn\"]],\"debug_dscp\":1,\"sample_bits\":0,"
+             "\"sample_value\":1,\"truncate\":0,\"external_ids\":[\"map\",[[\"owner\",\"everflow-controller\"],"
+             "[\"note\",\"kept\"]]],\"statistics\":[\"map\",[[\"copies\",7]]]}");
+    assert_true(everflow_row_matches(row, desired));
+    assert_true(everflow_row_is_ours(row));
+    json_t *shown = everflow_row_show(row), *statistics = everflow_row_show_map(row, "statistics");
+    json_t *expected = json("{\"source_ip\":\"10.255.0.1\",\"targets\":[\"10.0.0.1\"],\"encap\":\"gre\","
+                            "\"classes\":[\"debug\",\"tcp_syn\"],\"debug_dscp\":1,\"sample_bits\":0,\"sample_value\":1,"
+                            "\"truncate\":0}");
+    assert_true(json_equal(shown, expected));
+    assert_int_equal(json_integer_value(json_object_get(statistics, "copies")), 7);
+    json_object_set_new(row, "truncate", json_integer(64));
+    assert_false(everflow_row_matches(row, desired));
+    json_object_set_new(row, "truncate", json_array()); /* What no server would send. */
+    assert_false(everflow_row_matches(row, desired));
+    json_object_set_new(row, "external_ids", json("[\"map\",[[\"owner\",\"me\"]]]"));
+    assert_false(everflow_row_is_ours(row));
+    json_t *insert = everflow_row_insert(desired), *update = everflow_row_update("u-u-i-d", desired);
+    assert_int_equal(json_array_size(insert), 3);
+    assert_int_equal(json_array_size(update), 1);
+    json_t *const all[] = {s.targets, s.classes, desired, row, shown, statistics, expected, insert, update};
+    for (size_t i = 0; i < EF_ARRAY_SIZE(all); i++) {
+        json_decref(all[i]);
+    }
+}
+
+/* --- Lines ---------------------------------------------------------------- */
+
+#define HEAD "\"id\":\"0123456789abcdef\",\"start\":\"2026-01-01T00:00:00.5Z\",\"packet\":{}"
+
+static void
+lines_are_checked(void **state)
+{
+    static const struct {
+        const char *line;
+        int kind;
+    } cases[] = {
+        {"{" HEAD ",\"hops\":[{\"switch\":\"10.0.0.1\"}]}", TRACE_RECORD_TRACE},
+        {"{" HEAD ",\"hops\":[]}", TRACE_RECORD_TRACE},
+        {"{\"end\":true,\"count\":1}", TRACE_RECORD_END},
+        {"{\"end\":false}", -EPROTO},
+        {"", -EPROTO},
+        {"null", -EPROTO},
+        {"[]", -EPROTO},
+        {"{}", -EPROTO},
+        {"{" HEAD "}", -EPROTO},
+        {"{" HEAD ",\"hops\":{}}", -EPROTO},
+        {"{" HEAD ",\"hops\":[1]}", -EPROTO},
+        {"{" HEAD ",\"hops\":[{\"switch\":1}]}", -EPROTO},
+        {"{\"id\":\"0123456789abcdeg\",\"start\":\"0\",\"packet\":{},\"hops\":[]}", -EPROTO},
+        {"{\"id\":\"0123456789abcdef\",\"start\":\"soon\",\"packet\":{},\"hops\":[]}", -EPROTO},
+        {"{\"id\":\"0123456789abcdef\",\"start\":\"0\",\"packet\":[],\"hops\":[]}", -EPROTO},
+        {"{" HEAD ",\"hops\":[]", -EPROTO},
+        {"\xff\xfe", -EPROTO},
+    };
+    for (size_t i = 0; i < EF_ARRAY_SIZE(cases); i++) {
+        json_t *record = NULL;
+        struct ef_time start;
+        assert_int_equal(trace_record_parse(cases[i].line, strlen(cases[i].line), &record, &start, NULL),
+                         cases[i].kind);
+        json_decref(record);
+    }
+}
+
+/* --- Frames --------------------------------------------------------------- */
+
+static const char frame_hex[] = "020000000002020000000001"
+                                "0800"
+                                "4500002800010000400600000a0000010a000002"
+                                "0050005100000001000000005002ffff00000000";
+
+static void
+frames_are_patched(void **state)
+{
+    uint8_t frame[100];
+    int len = hop_frame_decode(frame_hex, frame, sizeof frame);
+    assert_int_equal(len, 54);
+    json_t *hop = json("{\"src_mac\":\"02:00:00:00:00:aa\",\"ttl\":61,\"dscp\":2,\"ecn\":1}");
+    hop_frame_patch(frame, (size_t) len, hop);
+    assert_int_equal(frame[11], 0xaa);
+    assert_int_equal(frame[14 + 8], 61);
+    assert_int_equal(frame[14 + 1], 2 << 2 | 1);
+    uint32_t sum = 0;
+    for (int i = 0; i < 20; i += 2) {
+        sum += ef_load_be16(frame + 14 + i);
+    }
+    assert_int_equal((sum >> 16) + (sum & 0xffff), 0xffff); /* The header's checksum is right. */
+    /* Hops that lie, and frames that are cut anywhere, do no harm. */
+    json_t *lie = json("{\"src_mac\":\"zz\",\"ttl\":-1,\"dscp\":64,\"ecn\":\"x\"}");
+    for (int n = 0; n <= len; n++) {
+        uint8_t *piece = malloc((size_t) n + 1);
+        hop_frame_decode(frame_hex, piece, (size_t) n);
+        hop_frame_patch(piece, (size_t) n, lie);
+        hop_frame_patch(piece, (size_t) n, hop);
+        free(piece);
+    }
+    json_decref(hop);
+    json_decref(lie);
+    assert_int_equal(hop_frame_decode("0", frame, sizeof frame), -EINVAL);
+    assert_int_equal(hop_frame_decode("0g", frame, sizeof frame), -EINVAL);
+    assert_int_equal(hop_frame_decode("", frame, sizeof frame), 0);
+}
+
+/* --- Captures ------------------------------------------------------------- */
+
+static int
+add(struct trace_export *e, const char *packet, const char *hops)
+{
+    char text[2048];
+    int n =
+        snprintf(text, sizeof text,
+                 "{\"id\":\"00000000000000ff\",\"start\":\"0\",\"time_source\":\"switch\",\"packet\":%s,\"hops\":%s}",
+                 packet, hops);
+    return trace_export_add(e, text, (size_t) n);
+}
+
+/* The times (in ns) of the enhanced packet blocks in a capture. */
+static size_t
+packet_times(const uint8_t *data, size_t len, uint64_t *times, size_t max)
+{
+    size_t n = 0;
+    for (size_t at = 0; at + 12 <= len;) {
+        uint32_t head[5] = {0};
+        memcpy(head, data + at, EF_MIN(sizeof head, len - at));
+        if (head[0] == 6 && n < max) {
+            times[n++] = (uint64_t) head[3] << 32 | head[4];
+        }
+        assert_true(head[1] >= 12 && head[1] <= len - at);
+        at += head[1];
+    }
+    return n;
+}
+
+static void
+captures_are_sorted_by_time(void **state)
+{
+    struct topology topology = {0};
+    struct trace_export *e = trace_export_create(&topology);
+    char packet[256];
+    snprintf(packet, sizeof packet, "{\"length\":54,\"hex\":\"%s\"}", frame_hex);
+    assert_int_equal(add(e, packet,
+                         "[{\"switch\":\"10.255.0.1\",\"switch_time\":\"500\",\"arrival\":\"9\",\"ttl\":64},"
+                         "{\"switch\":\"10.255.0.2\",\"switch_time\":\"700\",\"arrival\":\"1\",\"ttl\":63}]"),
+                     0);
+    assert_int_equal(add(e, packet, "[{\"switch\":\"10.255.0.1\",\"switch_time\":\"600\",\"ttl\":64}]"), 0);
+    assert_int_equal(add(e, packet, "[{\"switch\":\"10.255.0.1\",\"arrival\":\"650\",\"ttl\":64}]"), 0);
+    assert_int_equal(add(e, packet, "[{\"switch\":\"10.255.0.1\"}]"), -EINVAL);
+    assert_int_equal(add(e, packet, "[{\"switch\":\"x\",\"arrival\":\"1\"}]"), -EINVAL);
+    assert_int_equal(add(e, "{}", "[]"), -EINVAL);
+    assert_int_equal(add(e, "{\"hex\":\"\"}", "[]"), -EINVAL);
+    struct evbuffer *out = evbuffer_new();
+    assert_int_equal(trace_export_write(e, "a comment", out), 0);
+    uint64_t times[8];
+    size_t len = evbuffer_get_length(out);
+    assert_int_equal(packet_times(evbuffer_pullup(out, -1), len, times, 8), 4);
+    for (size_t i = 0; i < 4; i++) {
+        static const uint64_t expected[] = {500, 600, 650, 700};
+        assert_int_equal(times[i], expected[i]);
+    }
+    trace_export_destroy(e);
+    evbuffer_drain(out, len);
+    e = trace_export_create(&topology); /* Nothing found is a capture, too. */
+    assert_int_equal(trace_export_write(e, NULL, out), 0);
+    assert_true(evbuffer_get_length(out) > 0);
+    trace_export_destroy(e);
+    evbuffer_free(out);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_compared_and_shown),
+        cmocka_unit_test(lines_are_checked),
+        cmocka_unit_test(frames_are_patched),
+        cmocka_unit_test(captures_are_sorted_by_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
