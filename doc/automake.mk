@@ -1,1 +1,2 @@
 # doc: programs and files of this folder are added here
+EXTRA_DIST += doc/wire-format.md

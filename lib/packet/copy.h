@@ -8,7 +8,8 @@
  *
  * Accepted: ERSPAN type I (0x88BE without S), type II (0x88BE with S), type III
  * (0x22EB, with or without the platform sub-header), 0x6558 with any of C, K, S,
- * and 0x8949 with its 22-byte vendor header. doc/wire-format.md has the layouts. */
+ * and 0x8949 with its 22-byte vendor header. doc/wire-format.md has the layouts.
+ * The result borrows the frame's bytes. Any number of threads may parse. */
 #ifndef EF_PACKET_COPY_H
 #define EF_PACKET_COPY_H
 
@@ -29,7 +30,11 @@ struct ef_copy {
     uint8_t target_address[16]; /* Outer destination, the same way. */
     uint16_t outer_ip_offset;   /* Of the outer IP header in the frame. */
     uint8_t encapsulation;      /* enum ef_encapsulation */
-    bool has_sequence, has_port, has_switch_time, truncated, egress;
+    bool has_sequence;
+    bool has_port; /* A port of 0 on the wire means that there is none. */
+    bool has_switch_time;
+    bool truncated; /* By the switch: it says so, or the original's IP length does. */
+    bool egress;
     uint32_t sequence;          /* GRE sequence number. */
     uint32_t port;              /* Port the original came in by (OpenFlow number), or went out by if `egress`. */
     uint16_t session;           /* ERSPAN session id. */
@@ -45,8 +50,10 @@ enum ef_drop_reason ef_copy_parse(struct ef_copy *copy, const uint8_t *frame, ui
 
 /* Writes the outer headers (Ethernet, IPv4 or IPv6, GRE, ERSPAN) that `copy`
  * describes, for an original of copy->original_len bytes, into `buf` of `size`
- * bytes; Ethernet addresses are zero. Returns the number of bytes, or -ENOSPC
- * or -EINVAL. The frame is then those bytes followed by the original. */
+ * bytes; Ethernet addresses are zero. Returns the number of bytes, or -ENOSPC,
+ * or -EINVAL for what the encapsulation cannot carry (type II without a
+ * sequence number, a port of more bits, a time outside type III, ...). The frame is then those bytes followed by the
+ * original. */
 int ef_copy_build_headers(const struct ef_copy *copy, uint8_t *buf, uint32_t size);
 
 #endif

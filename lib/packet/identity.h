@@ -5,14 +5,24 @@
  * reshuffler, to a worker in the analyzer. The identity is over all invariant
  * fields of the innermost packet and joins the copies of one packet into one
  * trace. Both ignore what switches rewrite: TTL, DSCP/ECN, IP checksum, MACs,
- * VLAN. A packet without IP is identified by its EtherType and payload. */
+ * VLAN. A packet without IP is identified by its EtherType and payload.
+ *
+ *     ef_packet_parse(&p, copy.original, copy.original_len, copy.original_wire_len);
+ *     ef_identity_of(&p, &id);
+ *     worker = id.flow_hash % n_workers;
+ *
+ * No byte beyond the innermost transport header counts: a copy that was cut
+ * behind it has the identity of the whole packet. Any packet has one, also a
+ * malformed one (from the headers that were found). Which bytes are hashed how
+ * is part of the wire format (doc/wire-format.md, section 3): all programs of
+ * one installation must agree. Any number of threads may call these. */
 #ifndef EF_PACKET_IDENTITY_H
 #define EF_PACKET_IDENTITY_H
 
 #include "packet/packet.h"
 
 struct ef_identity {
-    uint64_t flow_hash; /* Of the innermost 5-tuple, the same in one direction only. */
+    uint64_t flow_hash; /* Of the innermost 5-tuple in its direction; the 3-tuple for any fragment. */
     uint64_t hash;      /* Of all invariant fields; 64 bits of XXH3-128. */
     uint64_t check;     /* The other 64 bits: equal identities have equal both. */
 };

@@ -40,9 +40,12 @@ enum ef_proto {
 enum {
     EF_LAYER_QUOTED = 1,         /* Inside the packet that an ICMP error quotes. */
     EF_LAYER_LATER_FRAGMENT = 2, /* IP fragment other than the first: no L4 follows. */
-    EF_LAYER_CUT = 4,            /* The header's variable part goes beyond the captured bytes. */
+    EF_LAYER_CUT = 4,            /* The header goes beyond the bytes: header_len is what there is. */
 };
 
+/* Of each layer at least the fixed part is there (headers.h), and EF_LAYER_CUT
+ * means that options are missing. The one exception is a TCP header that an ICMP
+ * error quotes: of it at least the first 8 bytes are there. */
 struct ef_layer {
     uint8_t proto; /* enum ef_proto */
     uint8_t flags;
@@ -53,8 +56,9 @@ struct ef_layer {
 enum ef_parse_status {
     EF_PARSE_OK,        /* To the innermost layer that we know. */
     EF_PARSE_CUT,       /* Captured bytes end within a header (snap length, T bit). */
-    EF_PARSE_MALFORMED, /* A length or version contradicts itself. */
-    EF_PARSE_TOO_DEEP,  /* More than EF_MAX_LAYERS headers. */
+    EF_PARSE_MALFORMED, /* A length or version contradicts the bytes. Layers behind an IP or UDP length that is too
+                         * great are still found; otherwise the walk ends there. Not of what is quoted. */
+    EF_PARSE_TOO_DEEP,  /* More than EF_MAX_LAYERS headers, or 16 IPv6 extension headers. */
 };
 
 enum { EF_MAX_LAYERS = 16, EF_NO_LAYER = 0xff };
@@ -73,9 +77,11 @@ struct ef_packet {
 };
 
 /* Parses `len` captured bytes of an Ethernet frame that had `wire_len` on the
- * wire. Returns p->status. Follows VLAN (any number), IPv4, IPv6 with extension
- * headers, IP-in-IP (4, 41), GRE (IP, IPv6, TEB, ERSPAN I/II/III payloads),
- * VXLAN (UDP 4789), Geneve (UDP 6081), RoCEv2 (UDP 4791). */
+ * wire (at least `len`, or it is taken as `len`). Returns p->status. Follows
+ * VLAN (any number), IPv4, IPv6 with extension headers, IP-in-IP (4, 41), GRE
+ * (IP, IPv6, TEB, ERSPAN I/II/III payloads), VXLAN (UDP 4789), Geneve (UDP
+ * 6081), RoCEv2 (UDP 4791), and what ICMP errors quote. doc/wire-format.md has
+ * the rules. Entries of p->layers from p->n_layers on are not written. */
 enum ef_parse_status ef_packet_parse(struct ef_packet *p, const uint8_t *data, uint32_t len, uint32_t wire_len);
 
 static inline bool
