@@ -1,2 +1,2 @@
-# doc: programs and files of this folder are added here
-EXTRA_DIST += doc/wire-format.md
+# Manual pages (doc/man) are named in the automake.mk of what they describe.
+dist_doc_DATA += doc/architecture.md doc/openapi.json doc/rest-api.md doc/wire-format.md

@@ -26,6 +26,7 @@ utilities_efctl_efctl_SOURCES = utilities/efctl/main.c
 utilities_efctl_efctl_LDADD = utilities/efctl/libefctl.a $(EF_LIBS) -lm
 
 EXTRA_DIST += utilities/efctl/README.md
+dist_man_MANS += doc/man/efctl.1
 
 # bash loads a completion by the command's name; see bash-completion(7).
 bashcompletiondir = $(datadir)/bash-completion/completions

@@ -111,7 +111,7 @@ static const struct ef_option option_table[] = {
      set_condition},
     {"last", 0, "DURATION", "only traces of the last 30s, 5m, 2h ...", set_last},
     {"start", 0, "TIME", "only traces that start at TIME or later\n(2026-11-21T02:30:00Z, or an age: -5m)", set_start},
-    {"end", 0, "TIME", "only traces that start before TIME", set_end},
+    {"end", 0, "TIME", "only traces that start at TIME or earlier", set_end},
     {"limit", 'n', "N", "the newest N traces, 0 for all (default 10)", set_limit},
     {"id", 0, "ID", "the trace with this id (or its beginning), in\nfull detail", set_id},
     {"details", 'd', NULL, "all that is known of each trace, and its bytes", set_details},
