@@ -8,9 +8,9 @@
 #include "base/util.h"
 #include "filter/fields.h"
 #include "filter/filter.h"
+#include "packet/headers.h"
+#include "packet/ipv6_chain.h"
 #include "packet/packet.h"
-
-enum { ETHERTYPE_MIN = 0x0600, TPID_8021Q = 0x8100, TPID_8021AD = 0x88a8 };
 
 struct collector {
     const struct ef_packet *packet;
@@ -80,7 +80,7 @@ collect_loads(struct collector *c, const struct ef_field *field)
 static void
 add_ethertype(struct collector *c, uint16_t type)
 {
-    if (type >= ETHERTYPE_MIN) {
+    if (type >= EF_ETHERTYPE_MIN) {
         add(c, type);
     }
 }
@@ -88,7 +88,7 @@ add_ethertype(struct collector *c, uint16_t type)
 static void
 add_eth(struct collector *c, unsigned index, enum ef_computed_field id)
 {
-    add_ethertype(c, ef_load_be16(ef_packet_layer_data(c->packet, index) + 12));
+    add_ethertype(c, ef_eth_type(ef_packet_layer_data(c->packet, index)));
 }
 
 static void
@@ -97,7 +97,7 @@ add_vlan(struct collector *c, unsigned index, enum ef_computed_field id)
     const uint8_t *tag = ef_packet_layer_data(c->packet, index);
     uint16_t tci = ef_load_be16(tag);
     bool service = id >= EF_COMPUTED_AD;
-    if (ef_load_be16(tag - 2) != (service ? TPID_8021AD : TPID_8021Q)) {
+    if (ef_load_be16(tag - 2) != (service ? EF_ETHERTYPE_QINQ : EF_ETHERTYPE_VLAN)) {
         return;
     }
     switch (id) {
@@ -114,27 +114,41 @@ add_vlan(struct collector *c, unsigned index, enum ef_computed_field id)
         add(c, tci >> 12 & 1);
         break;
     case EF_COMPUTED_VLAN_ETYPE:
-        add_ethertype(c, ef_load_be16(tag + 2));
+        add_ethertype(c, ef_vlan_type(tag));
         break;
     default:
         add(c, 1);
     }
 }
 
-/* Payload of TCP as the IP header says; a quoted segment is cut at will by who
- * quotes it, and has no such field. */
+static bool
+is_fragment(const uint8_t *ip, const struct ef_layer *layer)
+{
+    if (layer->proto == EF_PROTO_IPV4) {
+        return ef_ipv4_is_fragment(ip);
+    }
+    if (layer->header_len == EF_IPV6_LEN) {
+        return false;
+    }
+    struct ef_ipv6_chain chain;
+    ef_ipv6_chain_walk(&chain, ip, layer->header_len);
+    return chain.is_fragment;
+}
+
+/* Payload of TCP by the IP header's length. That says nothing of a segment that
+ * is in several fragments, or quoted and cut at will by who quotes it: those
+ * have no such field. */
 static void
 add_tcp_len(struct collector *c, unsigned index, enum ef_computed_field id)
 {
-    const struct ef_layer *tcp = &c->packet->layers[index], *ip = tcp - 1;
+    const struct ef_layer *tcp = &c->packet->layers[index], *layer = tcp - 1;
     if (!index || tcp->flags & EF_LAYER_QUOTED) {
         return;
     }
-    const uint8_t *header = c->packet->data + ip->offset;
-    uint32_t total = ip->proto == EF_PROTO_IPV4 ? ef_load_be16(header + 2) : ef_load_be16(header + 4) + 40u;
-    uint32_t headers = (uint32_t) (tcp->offset - ip->offset) + (c->packet->data[tcp->offset + 12] >> 4) * 4u;
-    if (total >= headers) {
-        add(c, total - headers);
+    const uint8_t *ip = c->packet->data + layer->offset;
+    uint32_t headers = (uint32_t) (tcp->offset - layer->offset) + ef_tcp_header_len(c->packet->data + tcp->offset);
+    if (!is_fragment(ip, layer) && ef_ip_total_len(ip) >= headers) {
+        add(c, ef_ip_total_len(ip) - headers);
     }
 }
 

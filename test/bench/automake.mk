@@ -16,3 +16,7 @@ BENCHES += test/bench/bench_assemble
 test_bench_bench_assemble_SOURCES = test/bench/bench_assemble.c test/bench/bench.h
 test_bench_bench_assemble_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 test_bench_bench_assemble_LDADD = analyzer/libanalyzer.a $(EF_LIBS)
+BENCHES += test/bench/bench_filter
+test_bench_bench_filter_SOURCES = test/bench/bench_filter.c test/bench/bench.h
+test_bench_bench_filter_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
+test_bench_bench_filter_LDADD = $(EF_LIBS)

@@ -38,3 +38,10 @@ test_fuzz_fuzz_copy_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS
 test_fuzz_fuzz_copy_LDADD = $(EF_LIBS)
 test_fuzz_fuzz_copy_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 EXTRA_DIST += test/fuzz/corpus/copy
+
+FUZZ_TARGETS += test/fuzz/fuzz_filter
+test_fuzz_fuzz_filter_SOURCES = test/fuzz/fuzz_filter.c $(FUZZ_DRIVER)
+test_fuzz_fuzz_filter_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/filter"'
+test_fuzz_fuzz_filter_LDADD = $(EF_LIBS)
+test_fuzz_fuzz_filter_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/filter

@@ -10,3 +10,9 @@ test_tools_make_encapsulations_SOURCES = test/tools/make_encapsulations.c \
 	test/unit/packet/samples.c test/unit/packet/samples.h
 test_tools_make_encapsulations_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 test_tools_make_encapsulations_LDADD = $(EF_LIBS)
+check_PROGRAMS += test/tools/craft_packets test/tools/filter_select
+test_tools_craft_packets_SOURCES = test/tools/craft_packets.c
+test_tools_craft_packets_LDADD = $(EF_LIBS)
+test_tools_filter_select_SOURCES = test/tools/filter_select.c
+test_tools_filter_select_LDADD = $(EF_LIBS)
+EXTRA_DIST += test/tools/capture_real test/tools/filter_tshark.lua
