@@ -15,9 +15,11 @@
  * that follows), lengths, header checksums, TCP, UDP and ICMP checksums. To
  * lie, overwrite after it.
  *
- * Nothing is allocated. If the buffer is too small, calls return a place that
- * may be written and is thrown away, and finish reports -ENOSPC; a text that is
- * no address makes it report -EINVAL. One thread per builder. */
+ * Nothing is allocated. If the buffer is too small, calls return a place of
+ * EF_BUILD_SCRATCH bytes that may be written and is thrown away, and finish
+ * reports -ENOSPC; a text that is no address makes it report -EINVAL. (So give
+ * ef_build_payload() the bytes of a long payload; do not write them through
+ * what it returns.) One thread per builder. */
 #ifndef EF_PACKET_BUILD_H
 #define EF_PACKET_BUILD_H
 
