@@ -104,8 +104,9 @@ ef_time_parse(const char *text, struct ef_time now, struct ef_time *out, struct 
     }
     struct tm tm = {0};
     const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-    if (rest && !parse_fraction_and_zone(rest, &ns)) {
-        out->ns = timegm(&tm) * EF_NS_PER_S + ns;
+    int64_t whole;
+    if (rest && !parse_fraction_and_zone(rest, &ns) && !__builtin_mul_overflow(timegm(&tm), EF_NS_PER_S, &whole) &&
+        !__builtin_add_overflow(whole, ns, &out->ns)) { /* 64 bits hold the years 1678 to 2261. */
         return 0;
     }
     return ef_error_set(err, -EINVAL,

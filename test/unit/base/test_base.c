@@ -47,6 +47,8 @@ times_are_parsed(void **state)
                                       "1970-01-01T00:00:00",
                                       "-5x",
                                       "1970-01-01T00:00:00+1",
+                                      "1013-01-01T00:00:00Z",
+                                      "9999-12-31T23:59:59Z",
                                       "99999999999999999999"};
     for (size_t i = 0; i < EF_ARRAY_SIZE(bad); i++) {
         struct ef_time t;
