@@ -21,3 +21,4 @@ sbin_PROGRAMS += controller/ef-controller
 controller_ef_controller_SOURCES = controller/main.c
 controller_ef_controller_LDADD = controller/libcontroller.a $(EF_LIBS)
 EXTRA_DIST += controller/README.md
+dist_man_MANS += doc/man/ef-controller.8

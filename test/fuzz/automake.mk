@@ -45,3 +45,24 @@ test_fuzz_fuzz_filter_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORP
 test_fuzz_fuzz_filter_LDADD = $(EF_LIBS)
 test_fuzz_fuzz_filter_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 EXTRA_DIST += test/fuzz/corpus/filter
+
+FUZZ_TARGETS += test/fuzz/fuzz_jsonrpc
+test_fuzz_fuzz_jsonrpc_SOURCES = test/fuzz/fuzz_jsonrpc.c $(FUZZ_DRIVER)
+test_fuzz_fuzz_jsonrpc_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/jsonrpc"'
+test_fuzz_fuzz_jsonrpc_LDADD = controller/libcontroller.a $(EF_LIBS)
+test_fuzz_fuzz_jsonrpc_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/jsonrpc
+
+FUZZ_TARGETS += test/fuzz/fuzz_http
+test_fuzz_fuzz_http_SOURCES = test/fuzz/fuzz_http.c $(FUZZ_DRIVER)
+test_fuzz_fuzz_http_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/http"'
+test_fuzz_fuzz_http_LDADD = $(EF_LIBS)
+test_fuzz_fuzz_http_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/http
+
+FUZZ_TARGETS += test/fuzz/fuzz_trace_record
+test_fuzz_fuzz_trace_record_SOURCES = test/fuzz/fuzz_trace_record.c $(FUZZ_DRIVER)
+test_fuzz_fuzz_trace_record_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/trace_record"'
+test_fuzz_fuzz_trace_record_LDADD = controller/libcontroller.a $(EF_LIBS)
+test_fuzz_fuzz_trace_record_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/trace_record
