@@ -339,40 +339,94 @@ control_socket() {
     done
 }
 
-# start_controller: the real one, without switches and analyzers.
-start_controller() {
-    local directory=$BATS_TEST_TMPDIR/controller
-    mkdir "$directory"
-    jq '.switches = []' "$GOLDEN/topology.json" >"$directory/topology.json"
-    jq -n --arg d "$directory" '{listen: "unix:\($d)/http.sock", topology: "\($d)/topology.json", analyzers: [],
+# The real analyzer and controller. The analyzer reads a capture of what a real
+# switch copied; the controller knows a second analyzer that is not there.
+start_suite() {
+    for program in controller/ef-controller analyzer/ef-analyzer; do
+        [ -x "$EF_BUILD/$program" ] || skip "$program is not built"
+    done
+    suite=$BATS_TEST_TMPDIR/suite
+    mkdir "$suite"
+    jq '.switches |= [.[] | select(.name == "leaf1") | .ovsdb = "unix:/nonexistent/db.sock"]' \
+        "$GOLDEN/topology.json" >"$suite/topology.json"
+    jq -n --arg d "$suite" '{listen: "unix:\($d)/controller.sock", topology: "topology.json",
+        analyzers: [{name: "analyzer1", url: "unix:\($d)/analyzer1.sock"}, {name: "analyzer2", url: "unix:\($d)/none.sock"}],
         reshufflers: [], everflow: {targets: ["10.255.255.1"], encap: "erspan3", classes: ["tcp_syn"],
-        debug_dscp: 1, sample_bits: 0, sample_value: 1, truncate: 0}}' >"$directory/config.json"
-    "$EF_BUILD/controller/ef-controller" --config "$directory/config.json" --detach \
-        --pidfile "$directory/pid" --control "$directory/ctl" --log-file "$directory/log" 3>&-
-    export EFCTL_CONTROLLER=unix:$directory/http.sock
+        debug_dscp: 1, sample_bits: 0, sample_value: 1, truncate: 0}}' >"$suite/config.json"
+    "$EF_BUILD/analyzer/ef-analyzer" --name analyzer1 --source "pcap:$EF_SOURCE/test/vectors/ovs/erspan3.pcap" \
+        --memory 32M --http "unix:$suite/analyzer1.sock" --detach --pidfile "$suite/analyzer1.pid" --log-file "$suite/log" 3>&-
+    "$EF_BUILD/controller/ef-controller" --config "$suite/config.json" --detach \
+        --pidfile "$suite/controller.pid" --control "$suite/ctl" --log-file "$suite/log" 3>&-
+    export EFCTL_CONTROLLER=unix:$suite/controller.sock
+    wait_until 10 stored 4
 }
 
-@test "the real controller understands efctl, and efctl it" {
-    [ -x "$EF_BUILD/controller/ef-controller" ] || skip "ef-controller is not built"
-    start_controller
+stored() { [ "$(efctl status --json | jq '[.analyzers[].traces_stored // 0] | add')" = "$1" ]; }
+
+teardown() {
+    local file
+    for file in "$BATS_TEST_TMPDIR"/suite/*.pid; do
+        [ ! -s "$file" ] || kill "$(cat "$file")"
+    done
+}
+
+@test "the real daemons understand efctl, and efctl them" {
+    start_suite
+    run efctl trace tcp.flags.syn == 1 --condition 'trace.hops == 1'
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == "2026-"*" 10.0.0.1:"*" > 10.0.0.2:80 TCP [S] "* ]]
+    [[ ${lines[1]} == "1 hop, id "* ]]
+    [ "${lines[2]}" = "  1  leaf1 (10.255.0.1)  port 1 from spine1  ttl 64  0 us" ]
+    [[ ${lines[6]} == "Incomplete: analyzer2 did not answer: "* ]]
+    [ "${#lines[@]}" -eq 7 ]
+    id=$(efctl trace --ndjson | head -n 1 | jq -r .id)
+    [[ $(efctl trace --id "${id:0:8}") == *"id $id"*"sequence 0"* ]]
+    [[ $(efctl trace udp) == "No trace matches."*"Only 0 of 1 switches are configured"* ]]
+    run efctl trace tcp.srcprt == 80
+    [ "$status" -eq 1 ]
+    [ "${lines[1]}" = "    tcp.srcprt == 80" ]
+    [ "${lines[2]}" = "    ^" ]
+    run efctl trace --condition 'trace.hops > 1 &&'
+    [ "${lines[1]}" = "    trace.hops > 1 &&" ]
+    [ "${lines[2]}" = "                     ^" ]
     run efctl status
-    controller_status=$output
-    run efctl topology
-    topology=$output
-    run efctl trace 'ip.src == 10.0.0.1' --last 5m
-    traces=$output
-    run efctl trace 'ip.srcc == 10.0.0.1'
-    wrong=("${lines[@]}")
-    run efctl trace --condition 'trace.lop'
-    wrong_condition=("${lines[@]}")
-    run efctl daemon "$BATS_TEST_TMPDIR/controller/ctl" version
-    version=$output
-    kill "$(cat "$BATS_TEST_TMPDIR/controller/pid")"
-    [[ $controller_status == "controller "*"0 of 0 up"* ]]
-    [[ $topology == "demo: 0 switches, 10 hosts"* ]]
-    [[ $traces == "No trace matches."* ]]
-    [ "${wrong[1]}" = "    ip.srcc == 10.0.0.1" ]
-    [ "${wrong[2]}" = "    ^" ]
-    [ "${wrong_condition[1]}" = "    trace.lop" ]
-    [[ $version == everflow-ovs* ]]
+    [ "$status" -eq 1 ]
+    [[ $output == *"0 of 1 configured"*"1 of 2 up"* ]]
+    [[ $(efctl switches) == *"leaf1 "*unreachable* ]]
+    [[ $(efctl topology) == "demo: 1 switch, 10 hosts"* ]]
+    [[ $(efctl daemon "$suite/ctl" version) == everflow-ovs* ]]
+    [ "$(efctl trace --pcapng - | tshark -r - -Y 'tcp.flags.syn == 1' 2>/dev/null | wc -l)" = 2 ]
+}
+
+# fits SCHEMA SOCKET PATH: what a daemon answers is as doc/openapi.json says.
+fits() {
+    curl -s --unix-socket "$2" "http://daemon$3" >"$BATS_TEST_TMPDIR/answer.json"
+    jq -r --slurpfile api "$EF_SOURCE/doc/openapi.json" --arg schema "$1" -f "$EF_SOURCE/test/system/openapi.jq" \
+        "$BATS_TEST_TMPDIR/answer.json" >"$BATS_TEST_TMPDIR/misfits" || return
+    sed "s,^,$3: ," "$BATS_TEST_TMPDIR/misfits"
+    [ ! -s "$BATS_TEST_TMPDIR/misfits" ]
+}
+
+@test "what the daemons answer is as doc/openapi.json says" {
+    start_suite
+    controller=$suite/controller.sock analyzer=$suite/analyzer1.sock
+    fits Traces "$controller" "/v1/traces"
+    fits Traces "$analyzer" "/v1/traces?limit=1"
+    fits Topology "$controller" "/v1/topology"
+    fits Switches "$controller" "/v1/switches"
+    fits ControllerStatus "$controller" "/v1/status"
+    fits AnalyzerStatus "$analyzer" "/v1/status"
+    for socket in "$controller" "$analyzer"; do
+        for wrong in "/v1/nothing" "/v1/traces?filter=x" "/v1/traces?condition=1" "/v1/traces?limit=-1" \
+            "/v1/traces?start=soon" "/v1/traces?format=xml" "/v1/traces?nonsense=1"; do
+            fits Error "$socket" "$wrong"
+        done
+    done
+    # And the check itself finds what does not fit.
+    run fits Switches "$controller" "/v1/topology"
+    [ "$status" -ne 0 ]
+    # The last line of NDJSON.
+    curl -s --unix-socket "$controller" 'http://daemon/v1/traces?format=ndjson' | tail -n 1 |
+        jq -r --slurpfile api "$EF_SOURCE/doc/openapi.json" --arg schema TracesEnd -f "$EF_SOURCE/test/system/openapi.jq" |
+        diff /dev/null -
 }

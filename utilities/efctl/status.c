@@ -18,6 +18,35 @@ is_up(const json_t *daemon)
     return !strcmp(efctl_get_string(daemon, "state", ""), "up");
 }
 
+static bool
+has_failed_source(const json_t *daemon)
+{
+    size_t i;
+    const json_t *source;
+    json_array_foreach(efctl_get_array(daemon, "sources"), i, source)
+    {
+        if (json_is_string(json_object_get(source, "error"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* True if a daemon of the array does not do its work. */
+static bool
+any_is_bad(const json_t *daemons)
+{
+    size_t i;
+    const json_t *daemon;
+    json_array_foreach(daemons, i, daemon)
+    {
+        if (!is_up(daemon) || has_failed_source(daemon)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static size_t
 count_up(const json_t *daemons)
 {
@@ -40,10 +69,8 @@ switches_are_bad(const json_t *status)
 bool
 efctl_status_is_bad(const json_t *status)
 {
-    const json_t *analyzers = efctl_get_array(status, "analyzers"),
-                 *reshufflers = efctl_get_array(status, "reshufflers");
-    return switches_are_bad(status) || count_up(analyzers) < json_array_size(analyzers) ||
-           count_up(reshufflers) < json_array_size(reshufflers);
+    return switches_are_bad(status) || any_is_bad(efctl_get_array(status, "analyzers")) ||
+           any_is_bad(efctl_get_array(status, "reshufflers"));
 }
 
 static void
@@ -127,12 +154,12 @@ static void
 add_memory(struct efctl_table *table, const json_t *daemon)
 {
     char used[EFCTL_TEXT_SIZE], limit[EFCTL_TEXT_SIZE];
-    if (!efctl_has_number(daemon, "memory_bytes")) {
+    if (!efctl_has_number(daemon, "resident_bytes")) {
         efctl_table_cell_right(table, EFCTL_DIM, "-");
         return;
     }
     efctl_table_cell_right(table, EFCTL_PLAIN, "%s of %s",
-                           efctl_format_bytes(efctl_get_int(daemon, "memory_bytes", 0), used),
+                           efctl_format_bytes(efctl_get_int(daemon, "resident_bytes", 0), used),
                            efctl_format_bytes(efctl_get_int(daemon, "memory_limit_bytes", 0), limit));
 }
 
@@ -207,6 +234,29 @@ view_trouble(struct efctl_output *out, const json_t *daemon)
     }
 }
 
+/* A source that has failed brings no more copies. */
+static void
+view_failed_sources(struct efctl_output *out, const json_t *daemon)
+{
+    size_t i;
+    const json_t *source;
+    json_array_foreach(efctl_get_array(daemon, "sources"), i, source)
+    {
+        const char *error = efctl_get_string(source, "error", NULL);
+        if (error) {
+            efctl_output_printf(out, EFCTL_BAD, "%s receives nothing from %s: %s",
+                                efctl_get_string(daemon, "name", "?"), efctl_get_string(source, "source", "?"), error);
+            efctl_output_newline(out);
+        }
+    }
+}
+
+static bool
+is_troubled(const json_t *daemon)
+{
+    return sum_of_drops(daemon) || *efctl_get_string(daemon, "error", "") || has_failed_source(daemon);
+}
+
 /* A line for each thing that is wrong; before the first of `*any`, an empty one. */
 static void
 view_troubles(struct efctl_output *out, const json_t *daemons, bool *any)
@@ -215,11 +265,12 @@ view_troubles(struct efctl_output *out, const json_t *daemons, bool *any)
     const json_t *daemon;
     json_array_foreach(daemons, i, daemon)
     {
-        if (!*any && (sum_of_drops(daemon) || *efctl_get_string(daemon, "error", ""))) {
+        if (!*any && is_troubled(daemon)) {
             efctl_output_newline(out);
             *any = true;
         }
         view_trouble(out, daemon);
+        view_failed_sources(out, daemon);
     }
 }
 
