@@ -1,2 +1,3 @@
 include utilities/efctl/automake.mk
 include utilities/fabric/automake.mk
+EXTRA_DIST += utilities/quickstart

@@ -43,24 +43,29 @@ demo_daemon() {
         --log-file "$directory/$daemon.log" --control "$directory/$daemon.ctl" 3>&-
 }
 
+# True if a process holds the pidfile: daemons keep it locked while they live,
+# and the number in one that nobody holds may be anybody's.
 demo_runs() { # PIDFILE
-    local pid
-    pid=$(cat "$1" 2>/dev/null) && [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null
+    [ -e "$1" ] && ! flock -n "$1" true
+}
+
+# True if the process has ended, waited for by its parent or not.
+demo_gone() { # PID
+    local state
+    state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null)
+    [ -z "$state" ] || [ "$state" = Z ]
 }
 
 demo_kill() { # PIDFILE [SIGNAL]: ends the process and waits for that
     local pid i
-    pid=$(cat "$1" 2>/dev/null) || return 0
-    if [ -z "$pid" ]; then
-        rm -f "$1"
-        return 0
+    if demo_runs "$1" && pid=$(cat "$1" 2>/dev/null) && [ -n "$pid" ]; then
+        kill "-${2-TERM}" "$pid" 2>/dev/null || :
+        for ((i = 0; i < 100; i++)); do
+            ! demo_gone "$pid" || break
+            read -rt 0.05 <> <(:) || :
+        done
+        demo_gone "$pid" || kill -KILL "$pid" 2>/dev/null || :
     fi
-    kill "-${2-TERM}" "$pid" 2>/dev/null || :
-    for ((i = 0; i < 100; i++)); do
-        kill -0 "$pid" 2>/dev/null || break
-        read -rt 0.05 <> <(:) || :
-    done
-    kill -KILL "$pid" 2>/dev/null || :
     rm -f "$1"
 }
 
