@@ -133,20 +133,22 @@ struct test {
     bool negate, all;
 };
 
+/* No field's mask has a bit below its shift, so that the range can be shifted
+ * up once here instead of each number down in eval.c. The numbers outside of
+ * low..high are those from high + 1 on, over the end, to low - 1. */
 static void
 emit_load(struct compiler *c, const struct test *test, const struct ef_value_range *range, uint16_t then,
           uint16_t otherwise)
 {
     const struct ef_field *field = test->field;
     struct ef_insn *insn = emit(c, load_opcode(field, test->all), then, otherwise);
+    uint64_t low = (uint64_t) range->low << field->shift, span = (uint64_t) (range->high - range->low) << field->shift;
     insn->proto = field->proto;
     insn->offset = field->offset;
-    insn->second = field->second;
-    insn->shift = field->shift;
     insn->negate = test->negate;
     insn->load.mask = field->mask & (uint64_t) test->mask << field->shift;
-    insn->load.low = (uint64_t) range->low;
-    insn->load.span = (uint64_t) (range->high - range->low);
+    insn->load.low = test->negate ? low + span + 1 : low;
+    insn->load.span = test->negate ? UINT64_MAX - span - 1 : span;
 }
 
 /* The place for a test's ranges, behind the one for its mask. */

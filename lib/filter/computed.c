@@ -71,7 +71,7 @@ collect_loads(struct collector *c, const struct ef_field *field)
         }
         add_load(c, field, layer, field->offset);
         if (field->access == EF_ACCESS_PAIR) {
-            add_load(c, field, layer, field->second);
+            add_load(c, field, layer, field->offset + ef_pair_distance(field->width));
         }
     }
 }

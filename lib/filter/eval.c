@@ -26,39 +26,71 @@ load(const uint8_t *p, unsigned width)
 static EF_ALWAYS_INLINE bool
 fulfils(const struct ef_insn *insn, const uint8_t *p, unsigned width)
 {
-    uint64_t value = (load(p, width) & insn->load.mask) >> insn->shift;
-    return (value - insn->load.low <= insn->load.span) != insn->negate;
+    return (load(p, width) & insn->load.mask) - insn->load.low <= insn->load.span;
 }
 
-/* The tests of one load operation; every argument but the first two is a
- * constant where this is used. */
-static EF_ALWAYS_INLINE bool
-test_loads(const struct ef_insn *insn, const struct ef_packet *packet, unsigned width, bool pair, bool all)
+/* Where the headers are, found once for all tests. Most protocols occur once
+ * in a packet and are whole: those are `single`, and their tests read at
+ * `header` without a further look at the layers. */
+struct view {
+    const struct ef_packet *packet;
+    uint32_t present, single; /* Bits 1 << enum ef_proto. */
+    const uint8_t *header[EF_N_PROTOS];
+};
+
+static EF_ALWAYS_INLINE void
+view_init(struct view *view, const struct ef_packet *packet)
 {
-    bool seen = false;
-    if (!(packet->protos >> insn->proto & 1)) {
-        return false;
-    }
+    uint32_t present = 0, repeated = 0;
     for (unsigned i = 0; i < packet->n_layers; i++) {
         const struct ef_layer *layer = &packet->layers[i];
+        uint32_t bit = 1u << layer->proto;
+        repeated |= bit & present;
+        repeated |= layer->flags & EF_LAYER_QUOTED ? bit : 0; /* May end within the fixed header. */
+        present |= bit;
+        view->header[layer->proto] = packet->data + layer->offset;
+    }
+    view->packet = packet;
+    view->present = present;
+    view->single = present & ~repeated;
+}
+
+/* A load test over all layers of a protocol. */
+static bool
+test_each_layer(const struct ef_insn *insn, const struct ef_packet *packet, unsigned width, bool pair, bool all)
+{
+    bool seen = false;
+    for (unsigned i = 0; i < packet->n_layers; i++) {
+        const struct ef_layer *layer = &packet->layers[i];
+        unsigned offset = insn->offset;
         if (layer->proto != insn->proto) {
             continue;
         }
-        const uint8_t *header = packet->data + layer->offset;
-        if (insn->offset + width <= layer->header_len) {
+        for (int turn = 0; turn <= pair && offset + width <= layer->header_len; turn++) {
             seen = true;
-            if (fulfils(insn, header + insn->offset, width) != all) {
+            if (fulfils(insn, packet->data + layer->offset + offset, width) != all) {
                 return !all;
             }
-        }
-        if (pair && insn->second + width <= layer->header_len) {
-            seen = true;
-            if (fulfils(insn, header + insn->second, width) != all) {
-                return !all;
-            }
+            offset += ef_pair_distance(width);
         }
     }
     return all && seen;
+}
+
+/* A load test; `width`, `pair` and `all` are constants where this is used. */
+static EF_ALWAYS_INLINE bool
+test_load(const struct ef_insn *insn, const struct view *view, unsigned width, bool pair, bool all)
+{
+    if (EF_LIKELY(view->single >> insn->proto & 1)) {
+        const uint8_t *p = view->header[insn->proto] + insn->offset;
+        bool first = fulfils(insn, p, width);
+        if (!pair) {
+            return first;
+        }
+        bool second = fulfils(insn, p + ef_pair_distance(width), width);
+        return all ? first & second : first | second;
+    }
+    return view->present >> insn->proto & 1 && test_each_layer(insn, view->packet, width, pair, all);
 }
 
 static bool
@@ -138,39 +170,39 @@ test_fields(const struct ef_insn *insn, const struct ef_filter_input *in)
 
 static EF_ALWAYS_INLINE bool
 test(const struct ef_filter *filter, const struct ef_insn *insn, const struct ef_filter_input *in,
-     const struct ef_packet *packet)
+     const struct view *view)
 {
     switch ((enum ef_opcode) insn->op) {
     case EF_OP_LOAD1_ANY:
-        return test_loads(insn, packet, 1, false, false);
+        return test_load(insn, view, 1, false, false);
     case EF_OP_LOAD2_ANY:
-        return test_loads(insn, packet, 2, false, false);
+        return test_load(insn, view, 2, false, false);
     case EF_OP_LOAD4_ANY:
-        return test_loads(insn, packet, 4, false, false);
+        return test_load(insn, view, 4, false, false);
     case EF_OP_LOAD8_ANY:
-        return test_loads(insn, packet, 8, false, false);
+        return test_load(insn, view, 8, false, false);
     case EF_OP_LOAD1_ALL:
-        return test_loads(insn, packet, 1, false, true);
+        return test_load(insn, view, 1, false, true);
     case EF_OP_LOAD2_ALL:
-        return test_loads(insn, packet, 2, false, true);
+        return test_load(insn, view, 2, false, true);
     case EF_OP_LOAD4_ALL:
-        return test_loads(insn, packet, 4, false, true);
+        return test_load(insn, view, 4, false, true);
     case EF_OP_LOAD8_ALL:
-        return test_loads(insn, packet, 8, false, true);
+        return test_load(insn, view, 8, false, true);
     case EF_OP_PAIR2_ANY:
-        return test_loads(insn, packet, 2, true, false);
+        return test_load(insn, view, 2, true, false);
     case EF_OP_PAIR4_ANY:
-        return test_loads(insn, packet, 4, true, false);
+        return test_load(insn, view, 4, true, false);
     case EF_OP_PAIR8_ANY:
-        return test_loads(insn, packet, 8, true, false);
+        return test_load(insn, view, 8, true, false);
     case EF_OP_PAIR2_ALL:
-        return test_loads(insn, packet, 2, true, true);
+        return test_load(insn, view, 2, true, true);
     case EF_OP_PAIR4_ALL:
-        return test_loads(insn, packet, 4, true, true);
+        return test_load(insn, view, 4, true, true);
     case EF_OP_PAIR8_ALL:
-        return test_loads(insn, packet, 8, true, true);
+        return test_load(insn, view, 8, true, true);
     case EF_OP_PROTOCOL:
-        return packet->protos >> insn->proto & 1;
+        return view->present >> insn->proto & 1;
     case EF_OP_EXISTS:
         return test_exists(insn, in);
     case EF_OP_RANGES:
@@ -185,11 +217,12 @@ bool
 ef_filter_match(const struct ef_filter *filter, const struct ef_filter_input *in)
 {
     static const struct ef_packet no_packet;
-    const struct ef_packet *packet = in->packet ? in->packet : &no_packet;
+    struct view view;
     uint16_t place = filter->entry;
+    view_init(&view, in->packet ? in->packet : &no_packet);
     while (place < EF_ACCEPT) {
         const struct ef_insn *insn = &filter->insns[place];
-        place = test(filter, insn, in, packet) ? insn->then : insn->otherwise;
+        place = test(filter, insn, in, &view) ? insn->then : insn->otherwise;
     }
     return place == EF_ACCEPT;
 }

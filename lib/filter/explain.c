@@ -40,17 +40,19 @@ explain_load(FILE *out, const struct ef_insn *insn)
     bool pair = insn->op >= EF_OP_PAIR2_ANY;
     unsigned index = insn->op - (pair ? EF_OP_PAIR2_ANY : EF_OP_LOAD1_ANY), n_widths = pair ? 3 : 4;
     unsigned width = (pair ? 2u : 1u) << index % n_widths;
+    uint64_t low = insn->load.low, high = low + insn->load.span;
     fprintf(out, "%s %s[%u:%u]", quantifier(index >= n_widths), proto_name(insn->proto), insn->offset, width);
     if (pair) {
-        fprintf(out, "[%u:%u]", insn->second, width);
+        fprintf(out, "[%u:%u]", insn->offset + ef_pair_distance(width), width);
     }
     fprintf(out, " & 0x%llx", (unsigned long long) insn->load.mask);
-    if (insn->shift) {
-        fprintf(out, " >> %u", insn->shift);
+    if (insn->negate) { /* Back to the range that was asked not to be. */
+        low = high + 1;
+        high = insn->load.low - 1;
     }
-    fprintf(out, "%s in 0x%llx", insn->negate ? " not" : "", (unsigned long long) insn->load.low);
-    if (insn->load.span) {
-        fprintf(out, "..0x%llx", (unsigned long long) (insn->load.low + insn->load.span));
+    fprintf(out, "%s in 0x%llx", insn->negate ? " not" : "", (unsigned long long) low);
+    if (high != low) {
+        fprintf(out, "..0x%llx", (unsigned long long) high);
     }
 }
 

@@ -54,7 +54,7 @@ static const struct ef_field fields[] = {
     PROTOCOL("eth", EF_PROTO_ETH, "Ethernet"),
     {LOAD("eth.dst", "destination"), MAC(0)},
     {LOAD("eth.src", "source"), MAC(6)},
-    {PAIR("eth.addr", "source or destination"), MAC(0), .second = 6},
+    {PAIR("eth.addr", "source or destination"), MAC(0)},
     {COMPUTED("eth.type", ETH_TYPE, "EtherType"), PACKET, HEX(16)},
 
     {COMPUTED("vlan", VLAN, "802.1Q tag"), PACKET, .type = EF_FIELD_PROTOCOL},
@@ -90,7 +90,7 @@ static const struct ef_field fields[] = {
     {LOAD("ip.checksum", "header checksum"), HEX(16), SHORT(IPV4, 10)},
     {LOAD("ip.src", "source"), IN4(12)},
     {LOAD("ip.dst", "destination"), IN4(16)},
-    {PAIR("ip.addr", "source or destination"), IN4(12), .second = 16},
+    {PAIR("ip.addr", "source or destination"), IN4(12)},
 
     PROTOCOL("ipv6", EF_PROTO_IPV6, "IPv6"),
     {LOAD("ipv6.version", "6"), NUMBER(8), AT1(IPV6, 0, 0xf0, 4)},
@@ -103,12 +103,12 @@ static const struct ef_field fields[] = {
     {LOAD("ipv6.hlim", "hop limit"), NUMBER(8), BYTE(IPV6, 7)},
     {LOAD("ipv6.src", "source"), IN6(8)},
     {LOAD("ipv6.dst", "destination"), IN6(24)},
-    {PAIR("ipv6.addr", "source or destination"), IN6(8), .second = 24},
+    {PAIR("ipv6.addr", "source or destination"), IN6(8)},
 
     PROTOCOL("tcp", EF_PROTO_TCP, "TCP"),
     {LOAD("tcp.srcport", "source port"), NUMBER(16), SHORT(TCP, 0)},
     {LOAD("tcp.dstport", "destination port"), NUMBER(16), SHORT(TCP, 2)},
-    {PAIR("tcp.port", "source or destination port"), NUMBER(16), SHORT(TCP, 0), .second = 2},
+    {PAIR("tcp.port", "source or destination port"), NUMBER(16), SHORT(TCP, 0)},
     {LOAD("tcp.seq", "sequence number as in the packet"), NUMBER(32), LONG(TCP, 4)},
     {LOAD("tcp.seq_raw", "the same"), NUMBER(32), LONG(TCP, 4)},
     {LOAD("tcp.ack", "acknowledgment number as in the packet"), NUMBER(32), LONG(TCP, 8)},
@@ -132,7 +132,7 @@ static const struct ef_field fields[] = {
     PROTOCOL("udp", EF_PROTO_UDP, "UDP"),
     {LOAD("udp.srcport", "source port"), NUMBER(16), SHORT(UDP, 0)},
     {LOAD("udp.dstport", "destination port"), NUMBER(16), SHORT(UDP, 2)},
-    {PAIR("udp.port", "source or destination port"), NUMBER(16), SHORT(UDP, 0), .second = 2},
+    {PAIR("udp.port", "source or destination port"), NUMBER(16), SHORT(UDP, 0)},
     {LOAD("udp.length", "length with its header"), NUMBER(16), SHORT(UDP, 4)},
     {LOAD("udp.checksum", "checksum"), HEX(16), SHORT(UDP, 6)},
 

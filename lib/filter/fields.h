@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/util.h"
+
 struct ef_filter_input;
 
 /* The type of every value: a number, an Ethernet, IPv4 or IPv6 address as a
@@ -31,7 +33,7 @@ enum ef_field_type {
 enum ef_field_access {
     EF_ACCESS_PROTOCOL, /* Exists where a layer of `proto` is. */
     EF_ACCESS_LOAD,     /* In each layer of `proto`, at `offset`. */
-    EF_ACCESS_PAIR,     /* The same, and once more at `second` (tcp.port). */
+    EF_ACCESS_PAIR,     /* The same, and once more behind it (tcp.port): ef_pair_distance(). */
     EF_ACCESS_COMPUTED, /* By ef_field_collect(), with the number `computed`. */
 };
 
@@ -74,11 +76,18 @@ struct ef_field {
     /* The value is (big-endian number of `width` bytes at `offset` & mask) >> shift. */
     uint8_t proto;  /* enum ef_proto */
     uint8_t offset; /* From the layer's start. */
-    uint8_t second;
-    uint8_t width; /* 1, 2, 4, 8 or 16 */
+    uint8_t width;  /* 1, 2, 4, 8 or 16 */
     uint8_t shift;
     uint64_t mask; /* All ones for width 16. */
 };
+
+/* How far the second of a pair is from the first one: ports of 2 bytes and
+ * addresses of 4 or 16 stand side by side, Ethernet's 6 are read as 8. */
+static EF_ALWAYS_INLINE unsigned
+ef_pair_distance(unsigned width)
+{
+    return width == 8 ? 6 : width;
+}
 
 /* The field called so (`len` bytes at `name`), or NULL. */
 const struct ef_field *ef_field_find(const char *name, size_t len);

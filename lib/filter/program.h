@@ -9,10 +9,11 @@
 #include "filter/ast.h"
 
 /* A load test reads a number from each layer of a protocol that is long enough
- * for it and asks whether ((number & mask) >> shift) - low <= span, all
- * unsigned: one comparison for a value, a range and a prefix. PAIR reads at two
- * places of each layer. The order matters: eval.c and compile.c compute a load
- * operation from the width, the pair and the quantifier. */
+ * for it and asks whether (number & mask) - low <= span, all unsigned and
+ * modulo 2^64: one comparison for a value, a range, a prefix, and for all but
+ * those. PAIR reads at two places of each layer: source and destination. The
+ * order matters: compile.c computes a load operation from the width, the pair
+ * and the quantifier. */
 enum ef_opcode {
     EF_OP_LOAD1_ANY,
     EF_OP_LOAD2_ANY,
@@ -39,10 +40,10 @@ enum { EF_ACCEPT = 0xfffe, EF_REJECT = 0xffff };
 
 struct ef_insn {
     uint8_t op; /* enum ef_opcode */
-    uint8_t proto, offset, second, shift;
-    bool negate;      /* A value outside the range is what is asked for. */
-    bool all;         /* Every value must fulfil it (RANGES, FIELDS). */
-    uint8_t relation; /* enum ef_relation, of FIELDS */
+    uint8_t proto, offset;
+    uint8_t relation : 3; /* enum ef_relation, of FIELDS. */
+    bool all : 1;         /* Every value must fulfil it (RANGES, FIELDS). */
+    bool negate : 1;      /* Values outside the ranges are asked for; a load's `low` and `span` say so themselves. */
     uint16_t then, otherwise;
     union {
         struct {
