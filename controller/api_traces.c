@@ -15,7 +15,7 @@
 #include "controller/trace_query.h"
 #include "filter/filter.h"
 
-enum { DEFAULT_LIMIT = 100, WRITE_BYTES = 65536 };
+enum { DEFAULT_LIMIT = 100, WRITE_BYTES = 65536, CAPTURE_BATCH = 256 };
 
 enum format { FORMAT_JSON, FORMAT_NDJSON, FORMAT_PCAPNG };
 static const char *const formats[] = {"json", "ndjson", "pcapng"};
@@ -253,8 +253,8 @@ capture_ready(void *ctx)
 {
     struct traces_request *r = ctx;
     struct trace_item *item;
-    int rc;
-    while ((rc = trace_query_next(r->query, &item)) > 0) {
+    int rc = TRACE_QUERY_WAIT;
+    for (int n = 0; n < CAPTURE_BATCH && (rc = trace_query_next(r->query, &item)) > 0; n++) {
         int added = trace_export_add(r->export, item->json, item->len);
         free(item);
         r->n_traces += !added;
@@ -267,6 +267,8 @@ capture_ready(void *ctx)
     }
     if (rc == TRACE_QUERY_END) {
         reply_capture(r);
+    } else if (rc > 0) {
+        trace_query_wake(r->query);
     }
 }
 

@@ -352,6 +352,12 @@ trace_query_destroy(struct trace_query *query)
     free(query);
 }
 
+void
+trace_query_wake(struct trace_query *query)
+{
+    event_active(query->wake, EV_TIMEOUT, 1);
+}
+
 json_t *
 trace_query_incomplete(const struct trace_query *query)
 {

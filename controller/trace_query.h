@@ -63,6 +63,10 @@ void trace_query_destroy(struct trace_query *query);
  * TRACE_QUERY_END. */
 int trace_query_next(struct trace_query *query, struct trace_item **item);
 
+/* Has `ready` called again soon: for a reader that takes some at a time, so that
+ * others get their turn. */
+void trace_query_wake(struct trace_query *query);
+
 /* After the end: [{"analyzer":..., "error":...}] (new reference), and whether
  * there are older traces that match. */
 json_t *trace_query_incomplete(const struct trace_query *query);
