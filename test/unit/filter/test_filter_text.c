@@ -284,7 +284,7 @@ fields_belong_in_the_filter_or_the_condition(void **state)
 static char *
 nested(const char *head, const char *tail, size_t n)
 {
-    char *text = calloc(1, n * (strlen(head) + strlen(tail)) + 4), *end = text;
+    char *text = calloc(1, n * (strlen(head) + strlen(tail)) + 5), *end = text; /* Room for one letter more. */
     for (size_t i = 0; i < n; i++) {
         end = stpcpy(end, head);
     }
