@@ -26,3 +26,7 @@ include test/tools/automake.mk
 include test/system/automake.mk
 include test/fuzz/automake.mk
 include test/bench/automake.mk
+
+# The programs that the system tests use.
+.PHONY: test-tools
+test-tools: $(filter test/tools/%,$(check_PROGRAMS))
