@@ -130,11 +130,10 @@ is_better_original(const struct ef_open_trace *trace, const struct ef_copy_recor
 static struct ef_open_trace *
 open_trace(struct ef_assembler *a, const struct ef_copy_record *record)
 {
-    if (ef_refused_set_has(&a->refused, record->hash)) {
-        return NULL;
-    }
-    uint32_t number = ef_open_table_insert(&a->table, record->hash, record->check);
+    bool was_refused = ef_refused_set_has(&a->refused, record->hash);
+    uint32_t number = was_refused ? EF_OPEN_NONE : ef_open_table_insert(&a->table, record->hash, record->check);
     if (number == EF_OPEN_NONE) {
+        /* Again, if it was: what refused it may be forgotten before its last hop. */
         ef_refused_set_add(&a->refused, record->hash);
         return NULL;
     }
@@ -292,19 +291,23 @@ ef_assembler_close_idle(struct ef_assembler *a, struct ef_time now, unsigned mos
     return n;
 }
 
+static void
+close_list(struct ef_assembler *a, uint32_t *list)
+{
+    while (*list != EF_OPEN_NONE) {
+        uint32_t number = *list;
+        *list = ef_open_table_get(&a->table, number)->next;
+        prefetch_whole(a, *list);
+        close_trace(a, number);
+    }
+}
+
 void
 ef_assembler_close_all(struct ef_assembler *a)
 {
-    for (int slot = 0; slot <= WHEEL_SLOTS; slot++) {
-        while (a->due != EF_OPEN_NONE) {
-            uint32_t number = a->due;
-            a->due = ef_open_table_get(&a->table, number)->next;
-            close_trace(a, number);
-        }
-        if (slot < WHEEL_SLOTS) {
-            a->due = a->wheel[slot];
-            a->wheel[slot] = EF_OPEN_NONE;
-        }
+    close_list(a, &a->due);
+    for (int64_t i = 1; i <= WHEEL_SLOTS; i++) { /* As they would be due. */
+        close_list(a, &a->wheel[(uint64_t) (a->turn + i) % WHEEL_SLOTS]);
     }
 }
 

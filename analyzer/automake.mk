@@ -27,4 +27,5 @@ sbin_PROGRAMS += analyzer/ef-analyzer
 analyzer_ef_analyzer_SOURCES = analyzer/main.c
 analyzer_ef_analyzer_LDADD = analyzer/libanalyzer.a $(EF_LIBS)
 
+dist_man_MANS += doc/man/ef-analyzer.8
 EXTRA_DIST += analyzer/README.md

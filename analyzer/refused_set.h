@@ -7,7 +7,7 @@
  * Two bit maps by turns, each for one idle period (no copy of a packet is
  * expected after that): a packet is remembered for one to two periods. Like a
  * Bloom filter it may refuse a packet by mistake, in a flood; it never forgets
- * early. One thread. */
+ * early, if each copy that is refused is added. One thread. */
 #ifndef EF_ANALYZER_REFUSED_SET_H
 #define EF_ANALYZER_REFUSED_SET_H
 

@@ -41,7 +41,7 @@ struct ef_trace_store_stats {
     uint64_t used_bytes;
     uint64_t n_queries; /* Open cursors. */
     bool has_oldest;
-    struct ef_time oldest; /* Start of a trace than which none was closed before. */
+    struct ef_time oldest; /* Start of the trace that is next to be evicted. */
 };
 
 /* `bytes` for the traces, divided among `n_writers`, and `query_bytes` for the

@@ -10,6 +10,7 @@
 enum {
     BATCHES_PER_TURN = 8, /* Per feed, before the other feeds and closing have theirs. */
     CLOSE_PER_TURN = 256,
+    JUMPS_PER_IDLE = 32, /* A jump is longer than idle time / this. */
     SLEEP_MS = 20,
 };
 
@@ -38,15 +39,20 @@ ef_worker_deinit(struct ef_worker *w)
     w->assembler = NULL;
 }
 
-/* Assembles up to a batch; returns its size. */
+/* Assembles up to a batch, which ends early where the stamps jump: what is due by
+ * then has to be closed first. Returns its size; `*last` is the last stamp. */
 static unsigned
-take_batch(struct ef_worker *w, struct ef_ring *ring)
+take_batch(struct ef_worker *w, struct ef_ring *ring, struct ef_time *last)
 {
     const struct ef_copy_record *records[EF_ASSEMBLER_BATCH];
+    int64_t jump_ns = w->config.assembler.idle_ns / JUMPS_PER_IDLE;
     unsigned n = 0;
     while (n < EF_ASSEMBLER_BATCH && (records[n] = ef_ring_peek(ring))) {
+        if (last->ns != INT64_MIN && ef_time_diff_ns(records[n]->stamp, *last) > jump_ns) {
+            break;
+        }
+        *last = records[n++]->stamp;
         ef_ring_release(ring);
-        n++;
     }
     if (n) {
         ef_assembler_add(w->assembler, records, n);
@@ -55,22 +61,26 @@ take_batch(struct ef_worker *w, struct ef_ring *ring)
     return n;
 }
 
-/* Assembles what the feed holds, or some of it. Returns up to which steady time
- * it has nothing more. */
-static int64_t
-drain(struct ef_worker *w, struct ef_ingest *in, bool *worked)
+/* Assembles what the feed holds, or some of it; true if there was anything. */
+static bool
+drain(struct ef_worker *w, struct ef_ring *ring)
 {
-    struct ef_ring *ring = &in->feeds[w->config.number].ring;
-    /* Read first: what it covers is in the ring by now. */
-    int64_t clock = atomic_load_explicit(&in->clock, memory_order_acquire);
-    for (unsigned i = 0; i < BATCHES_PER_TURN; i++) {
-        unsigned n = take_batch(w, ring);
-        *worked |= n > 0;
-        if (n < EF_ASSEMBLER_BATCH) {
-            return clock;
-        }
+    struct ef_time last = {INT64_MIN};
+    unsigned n = EF_ASSEMBLER_BATCH, sum = 0;
+    for (unsigned i = 0; i < BATCHES_PER_TURN && n == EF_ASSEMBLER_BATCH; i++) {
+        n = take_batch(w, ring, &last);
+        sum += n;
     }
-    const struct ef_copy_record *next = ef_ring_peek(ring);
+    return sum > 0;
+}
+
+/* Up to which steady time nothing more comes from this ingest. */
+static int64_t
+reached_by(const struct ef_worker *w, struct ef_ingest *in)
+{
+    /* The clock first: what it covers is in the ring by then. */
+    int64_t clock = atomic_load_explicit(&in->clock, memory_order_acquire);
+    const struct ef_copy_record *next = ef_ring_peek(&in->feeds[w->config.number].ring);
     return next ? next->stamp.ns : clock;
 }
 
@@ -107,13 +117,17 @@ ef_worker_turn(struct ef_worker *w)
     bool worked = false;
     int64_t reached = INT64_MAX;
     for (unsigned i = 0; i < w->config.n_ingests; i++) {
-        reached = EF_MIN(reached, drain(w, &w->config.ingests[i], &worked));
+        reached = EF_MIN(reached, reached_by(w, &w->config.ingests[i]));
     }
     if (reached != INT64_MAX) {
         w->now.ns = EF_MAX(w->now.ns, reached);
     }
     note_losses(w);
-    worked |= close_due(w, reached);
+    /* Closing makes room for what comes. */
+    worked = close_due(w, reached);
+    for (unsigned i = 0; !worked && i < w->config.n_ingests; i++) {
+        worked |= drain(w, &w->config.ingests[i].feeds[w->config.number].ring);
+    }
     ef_trace_store_flush(w->config.store, w->config.number);
     return worked;
 }

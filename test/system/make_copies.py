@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a capture of mirrored copies (ERSPAN III) whose traces are known.
+"""Writes a capture of mirrored copies (ERSPAN III) whose traces are known, or
+sends them out of an interface as fast as it can.
 
 Packet number n is a TCP SYN from 10.0.0.0 + n, port 1024 + n % 60000, to
 10.200.0.1 port 80 with IP ID n % 65536. It crosses the switches 10.255.0.1 to
@@ -36,7 +37,7 @@ SERVER, TARGET = address("10.200.0.1"), address("10.1.0.21")
 
 def original(n, ttl):
     """The packet as a switch sees it, from its Ethernet header."""
-    eth = bytes.fromhex("02000000000102000000000202"[:24]) + b"\x08\x00"
+    eth = bytes.fromhex("020000000001020000000002") + b"\x08\x00"
     ip = ipv4(address("10.0.0.0") + n, SERVER, 6, 40, n % 65536, ttl)
     tcp = struct.pack("!HHIIBBHHH", 1024 + n % 60000, 80, n, 0, 0x50, 0x02, 65535, 0, 0)
     return eth + ip + tcp
@@ -66,6 +67,33 @@ def copies(args):
                 yield n, hop
 
 
+def frames(args):
+    sequence = [0] * args.hops
+    for n, hop in copies(args):
+        switch_time = args.start * 10**9 + n * 1000 + hop * args.hop_us * 1000
+        yield copy(args.first + n, hop, sequence[hop], switch_time)
+        sequence[hop] += 1
+
+
+def write(args):
+    gap_ns = 10**9 // args.rate
+    now = args.start * 10**9
+    with open(args.file, "wb") as out:
+        out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 1))  # ns, Ethernet
+        for frame in frames(args):
+            out.write(struct.pack("<IIII", now // 10**9, now % 10**9, len(frame), len(frame)) + frame)
+            now += gap_ns
+
+
+def send(args):
+    ready = list(frames(args))
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as out:
+        out.bind((args.file, 0))
+        for frame in ready:
+            out.send(frame)
+    print(len(ready))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--packets", type=int, default=1000)
@@ -75,19 +103,13 @@ def main():
     parser.add_argument("--hop-us", type=int, default=10)
     parser.add_argument("--rate", type=int, default=100000, help="copies per second")
     parser.add_argument("--start", type=int, default=1795228200, help="time of the first copy, in s since 1970")
-    parser.add_argument("file")
+    parser.add_argument("--send", action="store_true", help="FILE is an interface to send from")
+    parser.add_argument("file", metavar="FILE")
     args = parser.parse_args()
-    sequence = [0] * args.hops
-    gap_ns = 10**9 // args.rate
-    now = args.start * 10**9
-    with open(args.file, "wb") as out:
-        out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 1))  # ns, Ethernet
-        for n, hop in copies(args):
-            switch_time = args.start * 10**9 + n * 1000 + hop * args.hop_us * 1000
-            frame = copy(args.first + n, hop, sequence[hop], switch_time)
-            sequence[hop] += 1
-            out.write(struct.pack("<IIII", now // 10**9, now % 10**9, len(frame), len(frame)) + frame)
-            now += gap_ns
+    if args.send:
+        send(args)
+    else:
+        write(args)
     return 0
 
 
