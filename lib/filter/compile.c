@@ -13,6 +13,9 @@
 #include "filter/program.h"
 #include "packet/packet.h"
 
+/* The ends of a run, as places to go to while the number of tests is open. */
+enum { ACCEPT = 0xfffe, REJECT = 0xffff };
+
 struct compiler {
     struct ef_filter *filter;
 };
@@ -38,7 +41,7 @@ count(const struct ef_node *node, size_t *n_tests, size_t *n_ranges)
 static struct ef_insn *
 emit(struct compiler *c, enum ef_opcode op, uint16_t then, uint16_t otherwise)
 {
-    struct ef_insn *insn = &c->filter->insns[c->filter->n_insns++];
+    struct ef_insn *insn = &c->filter->insns[c->filter->n_tests++];
     *insn = (struct ef_insn){.op = op, .then = then, .otherwise = otherwise};
     return insn;
 }
@@ -46,7 +49,7 @@ emit(struct compiler *c, enum ef_opcode op, uint16_t then, uint16_t otherwise)
 static uint16_t
 last_emitted(const struct compiler *c)
 {
-    return (uint16_t) (c->filter->n_insns - 1);
+    return (uint16_t) (c->filter->n_tests - 1);
 }
 
 static ef_u128
@@ -299,14 +302,15 @@ emit_node(struct compiler *c, const struct ef_node *node, uint16_t then, uint16_
 static uint16_t
 turned(uint16_t place, uint32_t n)
 {
-    return place < n ? (uint16_t) (n - 1 - place) : place;
+    return (uint16_t) (place == ACCEPT ? n : place == REJECT ? n + 1 : n - 1 - place);
 }
 
-/* Puts the tests, emitted last one first, into the order of the run. */
+/* Puts the tests, emitted last one first, into the order of the run, and the
+ * two ends behind them. */
 static void
 turn_round(struct ef_filter *filter)
 {
-    uint32_t n = filter->n_insns;
+    uint32_t n = filter->n_tests;
     for (uint32_t i = 0; i < n / 2; i++) {
         struct ef_insn swap = filter->insns[i];
         filter->insns[i] = filter->insns[n - 1 - i];
@@ -317,24 +321,24 @@ turn_round(struct ef_filter *filter)
         filter->insns[i].otherwise = turned(filter->insns[i].otherwise, n);
     }
     filter->entry = turned(filter->entry, n);
+    filter->insns[n].op = EF_OP_ACCEPT;
+    filter->insns[n + 1].op = EF_OP_REJECT;
 }
 
 int
 ef_program_compile(struct ef_filter *filter, const struct ef_node *root)
 {
     struct compiler c = {.filter = filter};
-    filter->entry = EF_ACCEPT;
-    if (!root) {
-        return 0;
-    }
     size_t n_tests = 0, n_ranges = 0;
-    count(root, &n_tests, &n_ranges);
-    filter->insns = calloc(n_tests, sizeof *filter->insns);
-    filter->ranges = calloc(n_ranges, sizeof *filter->ranges);
+    if (root) {
+        count(root, &n_tests, &n_ranges);
+    }
+    filter->insns = calloc(n_tests + 2, sizeof *filter->insns);
+    filter->ranges = calloc(n_ranges + 1, sizeof *filter->ranges);
     if (!filter->insns || !filter->ranges) {
         return -ENOMEM;
     }
-    filter->entry = emit_node(&c, root, EF_ACCEPT, EF_REJECT);
+    filter->entry = root ? emit_node(&c, root, ACCEPT, REJECT) : ACCEPT;
     turn_round(filter);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a compiled filter (program.h) on one packet: no allocation, no
- * recursion, no call through a pointer. */
+ * recursion, no call through a pointer. What is rare is kept out of line, so that
+ * the frequent tests share a small stack frame. */
 #include <config.h>
 
 #include "base/byteorder.h"
@@ -56,7 +57,7 @@ view_init(struct view *view, const struct ef_packet *packet)
 }
 
 /* A load test over all layers of a protocol. */
-static bool
+static __attribute__((noinline)) bool
 test_each_layer(const struct ef_insn *insn, const struct ef_packet *packet, unsigned width, bool pair, bool all)
 {
     bool seen = false;
@@ -105,7 +106,7 @@ in_ranges(const struct ef_value_range *ranges, unsigned n, ef_u128 value)
     return ranges[low].low <= value && value <= ranges[low].high;
 }
 
-static bool
+static __attribute__((noinline)) bool
 test_ranges(const struct ef_filter *filter, const struct ef_insn *insn, const struct ef_filter_input *in)
 {
     ef_u128 values[EF_FIELD_MAX_VALUES], mask = filter->ranges[insn->wide.first - 1].low;
@@ -123,7 +124,7 @@ test_ranges(const struct ef_filter *filter, const struct ef_insn *insn, const st
     return insn->all && first;
 }
 
-static bool
+static __attribute__((noinline)) bool
 test_exists(const struct ef_insn *insn, const struct ef_filter_input *in)
 {
     ef_u128 values[EF_FIELD_MAX_VALUES];
@@ -152,7 +153,7 @@ related(enum ef_relation relation, ef_u128 a, ef_u128 b)
 }
 
 /* Every value of the one with every value of the other. */
-static bool
+static __attribute__((noinline)) bool
 test_fields(const struct ef_insn *insn, const struct ef_filter_input *in)
 {
     ef_u128 left[EF_FIELD_MAX_VALUES], right[EF_FIELD_MAX_VALUES];
@@ -168,61 +169,70 @@ test_fields(const struct ef_insn *insn, const struct ef_filter_input *in)
     return insn->all && n_left && n_right;
 }
 
-static EF_ALWAYS_INLINE bool
-test(const struct ef_filter *filter, const struct ef_insn *insn, const struct ef_filter_input *in,
-     const struct view *view)
-{
-    switch ((enum ef_opcode) insn->op) {
-    case EF_OP_LOAD1_ANY:
-        return test_load(insn, view, 1, false, false);
-    case EF_OP_LOAD2_ANY:
-        return test_load(insn, view, 2, false, false);
-    case EF_OP_LOAD4_ANY:
-        return test_load(insn, view, 4, false, false);
-    case EF_OP_LOAD8_ANY:
-        return test_load(insn, view, 8, false, false);
-    case EF_OP_LOAD1_ALL:
-        return test_load(insn, view, 1, false, true);
-    case EF_OP_LOAD2_ALL:
-        return test_load(insn, view, 2, false, true);
-    case EF_OP_LOAD4_ALL:
-        return test_load(insn, view, 4, false, true);
-    case EF_OP_LOAD8_ALL:
-        return test_load(insn, view, 8, false, true);
-    case EF_OP_PAIR2_ANY:
-        return test_load(insn, view, 2, true, false);
-    case EF_OP_PAIR4_ANY:
-        return test_load(insn, view, 4, true, false);
-    case EF_OP_PAIR8_ANY:
-        return test_load(insn, view, 8, true, false);
-    case EF_OP_PAIR2_ALL:
-        return test_load(insn, view, 2, true, true);
-    case EF_OP_PAIR4_ALL:
-        return test_load(insn, view, 4, true, true);
-    case EF_OP_PAIR8_ALL:
-        return test_load(insn, view, 8, true, true);
-    case EF_OP_PROTOCOL:
-        return view->present >> insn->proto & 1;
-    case EF_OP_EXISTS:
-        return test_exists(insn, in);
-    case EF_OP_RANGES:
-        return test_ranges(filter, insn, in);
-    case EF_OP_FIELDS:
-        return test_fields(insn, in);
-    }
-    return false;
-}
-
+/* Threaded: each test jumps straight to the next one's operation, by its place
+ * in the table, so that the processor predicts each jump for itself. */
 bool
 ef_filter_match(const struct ef_filter *filter, const struct ef_filter_input *in)
 {
     static const struct ef_packet no_packet;
+    static const void *const operations[] = {
+        [EF_OP_LOAD1_ANY] = &&load1_any, [EF_OP_LOAD2_ANY] = &&load2_any, [EF_OP_LOAD4_ANY] = &&load4_any,
+        [EF_OP_LOAD8_ANY] = &&load8_any, [EF_OP_LOAD1_ALL] = &&load1_all, [EF_OP_LOAD2_ALL] = &&load2_all,
+        [EF_OP_LOAD4_ALL] = &&load4_all, [EF_OP_LOAD8_ALL] = &&load8_all, [EF_OP_PAIR2_ANY] = &&pair2_any,
+        [EF_OP_PAIR4_ANY] = &&pair4_any, [EF_OP_PAIR8_ANY] = &&pair8_any, [EF_OP_PAIR2_ALL] = &&pair2_all,
+        [EF_OP_PAIR4_ALL] = &&pair4_all, [EF_OP_PAIR8_ALL] = &&pair8_all, [EF_OP_PROTOCOL] = &&protocol,
+        [EF_OP_EXISTS] = &&exists,       [EF_OP_RANGES] = &&ranges,       [EF_OP_FIELDS] = &&fields,
+        [EF_OP_ACCEPT] = &&accept,       [EF_OP_REJECT] = &&reject,
+    };
+#define GO_ON(TEST)                                                   \
+    do {                                                              \
+        insn = &filter->insns[(TEST) ? insn->then : insn->otherwise]; \
+        goto *operations[insn->op];                                   \
+    } while (0)
+
     struct view view;
-    uint16_t place = filter->entry;
     view_init(&view, in->packet ? in->packet : &no_packet);
-    while (place < EF_ACCEPT) {
-        const struct ef_insn *insn = &filter->insns[place];
-        place = test(filter, insn, in, &view) ? insn->then : insn->otherwise;
-    }
-    return place == EF_ACCEPT;
+    const struct ef_insn *insn = &filter->insns[filter->entry];
+    goto *operations[insn->op];
+load1_any:
+    GO_ON(test_load(insn, &view, 1, false, false));
+load2_any:
+    GO_ON(test_load(insn, &view, 2, false, false));
+load4_any:
+    GO_ON(test_load(insn, &view, 4, false, false));
+load8_any:
+    GO_ON(test_load(insn, &view, 8, false, false));
+load1_all:
+    GO_ON(test_load(insn, &view, 1, false, true));
+load2_all:
+    GO_ON(test_load(insn, &view, 2, false, true));
+load4_all:
+    GO_ON(test_load(insn, &view, 4, false, true));
+load8_all:
+    GO_ON(test_load(insn, &view, 8, false, true));
+pair2_any:
+    GO_ON(test_load(insn, &view, 2, true, false));
+pair4_any:
+    GO_ON(test_load(insn, &view, 4, true, false));
+pair8_any:
+    GO_ON(test_load(insn, &view, 8, true, false));
+pair2_all:
+    GO_ON(test_load(insn, &view, 2, true, true));
+pair4_all:
+    GO_ON(test_load(insn, &view, 4, true, true));
+pair8_all:
+    GO_ON(test_load(insn, &view, 8, true, true));
+protocol:
+    GO_ON(view.present >> insn->proto & 1);
+exists:
+    GO_ON(test_exists(insn, in));
+ranges:
+    GO_ON(test_ranges(filter, insn, in));
+fields:
+    GO_ON(test_fields(insn, in));
+accept:
+    return true;
+reject:
+    return false;
+#undef GO_ON
 }

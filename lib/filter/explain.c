@@ -98,12 +98,12 @@ explain_test(FILE *out, const struct ef_filter *filter, const struct ef_insn *in
 }
 
 static void
-explain_place(FILE *out, const char *word, uint16_t place)
+explain_place(FILE *out, const char *word, const struct ef_filter *filter, uint16_t place)
 {
-    if (place < EF_ACCEPT) {
+    if (place < filter->n_tests) {
         fprintf(out, "%s %u", word, place);
     } else {
-        fprintf(out, "%s %s", word, place == EF_ACCEPT ? "accept" : "reject");
+        fprintf(out, "%s %s", word, filter->insns[place].op == EF_OP_ACCEPT ? "accept" : "reject");
     }
 }
 
@@ -117,16 +117,16 @@ ef_filter_explain(const struct ef_filter *filter)
         return NULL;
     }
     fprintf(out, "%s\n", filter->text);
-    if (filter->entry) {
-        explain_place(out, filter->entry < EF_ACCEPT ? "start at" : "always", filter->entry);
+    if (filter->entry || !filter->n_tests) {
+        explain_place(out, filter->entry < filter->n_tests ? "start at" : "always", filter, filter->entry);
         fputc('\n', out);
     }
-    for (uint32_t i = 0; i < filter->n_insns; i++) {
+    for (uint32_t i = 0; i < filter->n_tests; i++) {
         const struct ef_insn *insn = &filter->insns[i];
         fprintf(out, "%u: ", i);
         explain_test(out, filter, insn);
-        explain_place(out, "  then", insn->then);
-        explain_place(out, ", else", insn->otherwise);
+        explain_place(out, "  then", filter, insn->then);
+        explain_place(out, ", else", filter, insn->otherwise);
         fputc('\n', out);
     }
     return fclose(out) ? NULL : text;

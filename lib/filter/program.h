@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A compiled filter: a flat list of tests, each with the place to go on at if
  * it is true and if it is false. Both places are always further down, so that
- * a run ends after at most `n_insns` tests. Written by compile.c, run by
+ * a run ends after at most `n_tests` tests. Written by compile.c, run by
  * eval.c, shown by explain.c. */
 #ifndef EF_FILTER_PROGRAM_H
 #define EF_FILTER_PROGRAM_H
@@ -33,10 +33,9 @@ enum ef_opcode {
     EF_OP_EXISTS,   /* wide.field has a value. */
     EF_OP_RANGES,   /* A value of wide.field, masked, is in one of the ranges. */
     EF_OP_FIELDS,   /* wide.field `relation` wide.right. */
+    EF_OP_ACCEPT,   /* The two ends of a run. */
+    EF_OP_REJECT,
 };
-
-/* Ends of a run, as places to go to. */
-enum { EF_ACCEPT = 0xfffe, EF_REJECT = 0xffff };
 
 struct ef_insn {
     uint8_t op; /* enum ef_opcode */
@@ -57,11 +56,11 @@ struct ef_insn {
 };
 
 struct ef_filter {
-    char *text; /* Normal form. */
-    struct ef_insn *insns;
+    char *text;            /* Normal form. */
+    struct ef_insn *insns; /* The tests; behind them EF_OP_ACCEPT and EF_OP_REJECT. */
     struct ef_value_range *ranges;
-    uint32_t n_insns, n_ranges;
-    uint16_t entry; /* First test, or EF_ACCEPT or EF_REJECT. */
+    uint32_t n_tests, n_ranges;
+    uint16_t entry; /* Where a run starts. */
 };
 
 /* Compiles a type-checked tree (NULL: everything matches) into `filter`, which

@@ -49,8 +49,13 @@ check_normal_form(const struct ef_filter *filter, const struct ef_filter_input *
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = strndup((const char *) data, size);
-    size_t skip = strlen(text) + 1;
+    const uint8_t *end = size ? memchr(data, '\0', size) : NULL;
+    size_t text_len = end ? (size_t) (end - data) : size, skip = text_len + 1;
+    char *text = calloc(1, text_len + 1);
+    check(text != NULL);
+    if (text_len) {
+        memcpy(text, data, text_len);
+    }
     const uint8_t *frame = skip < size ? data + skip : data;
     uint32_t len = skip < size ? (uint32_t) (size - skip) : 0;
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -342,8 +343,9 @@ errors_are_shown_with_a_caret(void **state)
     ef_filter_compile(text, EF_FILTER_PACKET, &filter, &err);
     assert_string_equal(ef_filter_error_format(text, &err, buf, sizeof buf),
                         "tcp &&\n      ^\nexpected a field or protocol, but the text ends");
-    char *longer = nested("(ip||ip) && ", "", 40);
-    strcat(longer, "x");
+    char *head = nested("(ip||ip) && ", "", 40), *longer = NULL;
+    assert_int_equal(asprintf(&longer, "%sx", head), 484);
+    free(head);
     ef_filter_compile(longer, EF_FILTER_PACKET, &filter, &err);
     assert_int_equal(err.offset, 480);
     ef_filter_error_format(longer, &err, buf, sizeof buf);
