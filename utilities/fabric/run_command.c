@@ -177,9 +177,12 @@ struct job_result {
 static pid_t
 start_job(size_t index, int (*job)(size_t, void *, struct ef_error *), void *ctx, struct job_result *result)
 {
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (!pid) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) {
+            _exit(0); /* It died before we could ask to die with it. */
+        }
         result->err = EF_ERROR_INIT;
         result->code = job(index, ctx, &result->err);
         _exit(0);

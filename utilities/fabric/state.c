@@ -15,7 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "utilities/fabric/netns.h"
+
+#define LOCK_WAIT_S 60
 
 char *
 ef_state_path(const char *name, const char *node, const char *file, char path[EF_STATE_PATH_SIZE])
@@ -53,6 +56,26 @@ is_still_named(int fd, const char *path)
     return !fstat(fd, &locked) && !stat(path, &named) && locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
 }
 
+/* Locks `fd` as soon as it is free, within LOCK_WAIT_S. */
+static int
+wait_for_lock(int fd, const char *name, struct ef_error *err)
+{
+    struct ef_time deadline = ef_time_add_ms(ef_time_mono(), LOCK_WAIT_S * 1000);
+    const struct timespec pause = {.tv_nsec = 20 * EF_NS_PER_MS};
+    while (flock(fd, LOCK_EX | LOCK_NB)) {
+        if (errno != EWOULDBLOCK) {
+            return ef_error_set(err, -errno, "cannot lock fabric '%s': %s", name, strerror(errno));
+        }
+        if (ef_time_before(deadline, ef_time_mono())) {
+            return ef_error_set(err, -EBUSY,
+                                "another ef-fabric is at work on fabric '%s' since more than %d s; end that first",
+                                name, LOCK_WAIT_S);
+        }
+        nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
 int
 ef_state_lock(const char *name, struct ef_error *err)
 {
@@ -63,10 +86,10 @@ ef_state_lock(const char *name, struct ef_error *err)
         if (fd < 0) {
             return errno == ENOENT ? -ENOENT : ef_error_set(err, -errno, "cannot open %s: %s", path, strerror(errno));
         }
-        if (flock(fd, LOCK_EX)) {
-            int code = errno;
+        int rc = wait_for_lock(fd, name, err);
+        if (rc) {
             close(fd);
-            return ef_error_set(err, -code, "cannot lock %s: %s", path, strerror(code));
+            return rc;
         }
         if (is_still_named(fd, path)) {
             return fd;

@@ -26,8 +26,9 @@ char *ef_state_path(const char *name, const char *node, const char *file, char p
  * close), -EEXIST if the name is taken, or another negative errno with `err`. */
 int ef_state_create(const char *name, struct ef_error *err);
 
-/* Locks the folder of an existing fabric, waiting for whoever is at work on it.
- * Returns the lock, or -ENOENT (without `err`) if there is none. */
+/* Locks the folder of an existing fabric, waiting up to a minute for whoever is
+ * at work on it. Returns the lock, -ENOENT (without `err`) if there is none, or
+ * another negative errno with `err`. */
 int ef_state_lock(const char *name, struct ef_error *err);
 
 /* True if the fabric has a folder. */
