@@ -66,3 +66,10 @@ test_fuzz_fuzz_trace_record_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZ
 test_fuzz_fuzz_trace_record_LDADD = controller/libcontroller.a $(EF_LIBS)
 test_fuzz_fuzz_trace_record_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 EXTRA_DIST += test/fuzz/corpus/trace_record
+
+FUZZ_TARGETS += test/fuzz/fuzz_efctl_views
+test_fuzz_fuzz_efctl_views_SOURCES = test/fuzz/fuzz_efctl_views.c $(FUZZ_DRIVER)
+test_fuzz_fuzz_efctl_views_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/efctl_views"'
+test_fuzz_fuzz_efctl_views_LDADD = utilities/efctl/libefctl.a $(EF_LIBS) -lm
+test_fuzz_fuzz_efctl_views_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/efctl_views

@@ -133,7 +133,9 @@ sum_of_drops(const json_t *daemon)
     const json_t *count;
     json_object_foreach((json_t *) efctl_get_object(daemon, "drops"), reason, count)
     {
-        sum += json_integer_value(count);
+        if (__builtin_add_overflow(sum, json_integer_value(count), &sum)) {
+            sum = INT64_MAX;
+        }
     }
     return sum;
 }

@@ -54,7 +54,11 @@ efctl_format_age(const char *time, int64_t now_ns, char *buf)
         snprintf(buf, EFCTL_TEXT_SIZE, "%s", time);
         return buf;
     }
-    efctl_format_uptime(EF_MAX(now_ns - t.ns, 0) / EF_NS_PER_S, buf);
+    int64_t age_ns;
+    if (__builtin_sub_overflow(now_ns, t.ns, &age_ns)) {
+        age_ns = t.ns < 0 ? INT64_MAX : 0;
+    }
+    efctl_format_uptime(EF_MAX(age_ns, 0) / EF_NS_PER_S, buf);
     return strcat(buf, " ago");
 }
 

@@ -174,7 +174,10 @@ take(void *ctx, json_t *trace)
         efctl_output_json_line(collector->out, trace);
         return ferror(collector->out->file) ? -EPIPE : 0;
     }
-    return json_array_append(collector->traces, trace);
+    if (json_array_append(collector->traces, trace)) {
+        abort(); /* Out of memory. */
+    }
+    return 0;
 }
 
 /* A document of the controller that only makes the answer nicer, or NULL. */

@@ -30,7 +30,10 @@ take(void *ctx, json_t *trace)
     struct follower *follower = ctx;
     const char *id = efctl_get_string(trace, "id", "");
     json_object_set_new(follower->now, id, json_true());
-    return json_object_get(follower->seen, id) ? 0 : json_array_append(follower->fresh, trace);
+    if (!json_object_get(follower->seen, id) && json_array_append(follower->fresh, trace)) {
+        abort(); /* Out of memory. */
+    }
+    return 0;
 }
 
 static void

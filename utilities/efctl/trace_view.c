@@ -60,7 +60,7 @@ add_verdict(struct efctl_table *table, const json_t *trace)
     }
     efctl_table_append(table, EFCTL_DIM, ", id %s", efctl_get_string(trace, "id", "?"));
     if (efctl_get_bool(trace, "copies_lost")) {
-        efctl_table_append(table, EFCTL_WARN, ", the analyzer lost copies: a hop may be missing");
+        efctl_table_append(table, EFCTL_WARN, ", copies lost: a hop may be missing");
     }
     efctl_table_end_line(table);
 }
@@ -137,7 +137,7 @@ n_not_seen(const json_t *hops, size_t index)
     const json_t *hop = json_array_get(hops, index), *before = index ? json_array_get(hops, index - 1) : NULL;
     int64_t ttl = efctl_get_int(hop, "ttl", -1), ttl_before = efctl_get_int(before, "ttl", -1);
     bool comparable = ttl >= 0 && ttl_before >= 0 && same_tunnel_state(hop, before);
-    return comparable && ttl_before > ttl + 1 ? ttl_before - ttl - 1 : 0;
+    return comparable && ttl_before - ttl > 1 ? ttl_before - ttl - 1 : 0;
 }
 
 static void

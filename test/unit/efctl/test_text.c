@@ -46,6 +46,8 @@ other_numbers_are_scaled(void **state)
     assert_string_equal(efctl_format_uptime(2 * 86400 + 4 * 3600, buf), "2 d 4 h");
     assert_string_equal(efctl_format_age("1970-01-01T00:00:10Z", 130 * EF_NS_PER_S, buf), "2 min ago");
     assert_string_equal(efctl_format_age("1970-01-01T00:00:10Z", 0, buf), "0 s ago");
+    assert_string_equal(efctl_format_age("-9000000000000000000", INT64_MAX, buf), "-9000000000000000000");
+    assert_string_equal(efctl_format_age("1700-01-01T00:00:00Z", INT64_MAX, buf), "106751 d 23 h ago");
     assert_string_equal(efctl_format_age("?", 0, buf), "?");
     assert_string_equal(efctl_format_bytes(0, buf), "0 B");
     assert_string_equal(efctl_format_bytes(1023, buf), "1023 B");
