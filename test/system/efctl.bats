@@ -4,20 +4,9 @@
 # HTTP server with canned documents, a daemon's control socket, and the real
 # controller. What exactly is drawn is tested by test/unit/efctl.
 
-EF_SOURCE=${EF_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
-EF_BUILD=${EF_BUILD:-$EF_SOURCE/_build}
+load common
+
 GOLDEN=$EF_SOURCE/test/golden/efctl
-
-efctl() { "$EF_BUILD/utilities/efctl/efctl" "$@"; }
-
-wait_until() { # SECONDS COMMAND...
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        [ $SECONDS -lt $end ] || { echo "gave up waiting for: $*" >&2; return 1; }
-        read -rt 0.05 <> <(:) || :
-    done
-}
 
 setup_file() {
     export CANNED=$BATS_FILE_TMPDIR/canned
