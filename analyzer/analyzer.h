@@ -23,7 +23,7 @@ struct ef_analyzer_config {
     unsigned n_sources, n_workers;
     uint64_t memory_bytes;
     int64_t idle_ns;
-    uint8_t debug_dscp;
+    uint8_t debug_dscp; /* A mask of DSCP bits, see ef_trace_finish(). */
 };
 
 struct ef_analyzer {

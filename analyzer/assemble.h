@@ -32,7 +32,7 @@ struct ef_assembler;
 struct ef_assembler_config {
     uint64_t memory_bytes;
     int64_t idle_ns;
-    uint8_t debug_dscp; /* See ef_trace_finish(). */
+    uint8_t debug_dscp; /* A mask of DSCP bits, see ef_trace_finish(). */
     /* Takes a closed trace; borrowed until it returns. */
     void (*closed)(void *ctx, const struct ef_trace *trace);
     void *ctx;

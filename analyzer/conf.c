@@ -11,7 +11,7 @@
 #include "base/parse_number.h"
 #include "trace/trace_json.h"
 
-enum { DEFAULT_WORKERS = 2, DEFAULT_DEBUG_DSCP = 1 };
+enum { DEFAULT_WORKERS = 2, DEFAULT_DEBUG_DSCP_BIT = 1 };
 
 static int
 set_name(void *ctx, const char *value, struct ef_error *err)
@@ -75,10 +75,10 @@ set_idle(void *ctx, const char *value, struct ef_error *err)
 static int
 set_debug_dscp(void *ctx, const char *value, struct ef_error *err)
 {
-    uint64_t bits;
-    int rc = ef_parse_u64(value, "--debug-dscp", 0, 63, &bits, err);
+    uint64_t bit;
+    int rc = ef_parse_u64(value, "--debug-dscp", 0, 5, &bit, err);
     if (!rc) {
-        ((struct ef_conf *) ctx)->analyzer.debug_dscp = (uint8_t) bits;
+        ((struct ef_conf *) ctx)->analyzer.debug_dscp = (uint8_t) (1 << bit);
     }
     return rc;
 }
@@ -99,9 +99,9 @@ static const struct ef_option options[] = {
     {"workers", 'w', "N", "threads that assemble traces, 1 to 64 (default 2)", set_workers},
     {"memory", 'm', "SIZE", "bound of the memory for rings and traces, at least 16M\n(default 256M)", set_memory},
     {"idle", 0, "TIME", "close a trace when no copy came for this long (default 1s)", set_idle},
-    {"debug-dscp", 0, "BITS",
-     "DSCP bits that mark a packet for tracing, as the switches have\n"
-     "them in debug_dscp (default 1)",
+    {"debug-dscp", 0, "BIT",
+     "number of the DSCP bit that marks a packet for tracing, 0 to 5,\n"
+     "as the switches have it in debug_dscp (default 1)",
      set_debug_dscp},
     {"http", 0, "ADDRESS", "answer there, such as 127.0.0.1:8781 or unix:PATH", set_http},
     {0},
@@ -129,7 +129,7 @@ ef_conf_parse(struct ef_conf *conf, int argc, char *const argv[], struct ef_erro
     conf->analyzer.n_workers = DEFAULT_WORKERS;
     conf->analyzer.memory_bytes = EF_MEMORY_PLAN_DEFAULT_BYTES;
     conf->analyzer.idle_ns = EF_NS_PER_S;
-    conf->analyzer.debug_dscp = DEFAULT_DEBUG_DSCP;
+    conf->analyzer.debug_dscp = 1 << DEFAULT_DEBUG_DSCP_BIT;
     struct ef_option_group groups[] = {{"Options", options, conf}, EF_DAEMON_GROUP(&conf->daemon), {0}};
     int first = ef_options_parse(groups, argc, argv, err);
     if (first < 0) {

@@ -27,10 +27,14 @@ struct program {
     struct ef_control *control;
 };
 
+/* The first signal ends the program in order; a second one kills it. */
 static void
 on_signal(evutil_socket_t signal_number, short what, void *ctx)
 {
-    event_base_loopbreak(((struct program *) ctx)->base);
+    struct program *p = ctx;
+    evsignal_del(p->on_interrupt);
+    evsignal_del(p->on_terminate);
+    event_base_loopbreak(p->base);
 }
 
 static int

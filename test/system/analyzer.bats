@@ -117,3 +117,32 @@ says() {
     efctl daemon "$BATS_FILE_TMPDIR/ctl" status | jq -e '.traces_closed == 3000'
     efctl daemon "$BATS_FILE_TMPDIR/ctl" explain 00 | grep -q '^discarded: '
 }
+
+@test "copies of the patched Open vSwitch are read, with their debug mark" {
+    # asked FILE ARGUMENT...: the traces of a vector of the switch.
+    asked() {
+        local file=$EF_SOURCE/test/vectors/ovs/$1
+        shift
+        "$EF_BUILD/analyzer/ef-analyzer" --name vectors --source "pcap:$file" --http 127.0.0.1:$((PORT + 1)) "$@" \
+            2>"$BATS_TEST_TMPDIR/log" 3>&- &
+        local analyzer=$!
+        closed() {
+            curl -sf 127.0.0.1:$((PORT + 1))/v1/status |
+                jq -e '.traces_stored > 0 and .traces_open == 0 and .sources[0].state == "ended"' >/dev/null
+        }
+        wait_until 10 closed
+        curl -sf 127.0.0.1:$((PORT + 1))/v1/traces >"$BATS_TEST_TMPDIR/answer"
+        kill "$analyzer"
+        wait "$analyzer" || :
+    }
+    asked debug.pcap
+    jq -e '.count == 5 and all(.traces[]; .debug and .hops[0].dscp == 2 and .hops[0].port == 1)' "$BATS_TEST_TMPDIR/answer"
+    asked debug.pcap --debug-dscp 2
+    jq -e '.count == 5 and all(.traces[]; .debug | not)' "$BATS_TEST_TMPDIR/answer"
+    asked truncated.pcap
+    jq -e '[.traces[] | select(.hops[0].truncated)] | length == 1
+           and .[0].packet.length == 1066 and (.[0].packet.hex | length) == 160' "$BATS_TEST_TMPDIR/answer"
+    asked gre.pcap
+    jq -e '[.traces[] | [.packet.tcp_flags, .hops[0].port, .hops[0].switch_time]] ==
+           [["S", 1, null], ["SA", 2, null], ["FA", 2, null], ["FA", 1, null]]' "$BATS_TEST_TMPDIR/answer"
+}
