@@ -1,3 +1,3 @@
 include utilities/efctl/automake.mk
 include utilities/fabric/automake.mk
-EXTRA_DIST += utilities/quickstart
+EXTRA_DIST += utilities/quickstart test/system/quickstart.bats test/system/tcp_traffic.py
