@@ -74,7 +74,7 @@ start() {
     pids=$(cat /run/everflow/demo/*/*.pid /run/everflow/demo-suite/*.pid)
     run -0 "$QUICKSTART" stop
     for pid in $pids; do
-        ! grep -qs '^State:[[:space:]]*[^Z]' "/proc/$pid/status" || { echo "process $pid is left"; return 1; }
+        ! grep -qs '^State:[[:space:]]*[^Z[:space:]]' "/proc/$pid/status" || { echo "process $pid is left"; return 1; }
     done
     [[ $(ip netns list) != *ef-demo-* ]]
     run -1 grep ef-demo- /proc/mounts
