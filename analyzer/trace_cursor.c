@@ -16,7 +16,10 @@
 #include "analyzer/trace_store_private.h"
 #include "trace/trace_match.h"
 
-enum { WRITER_SHIFT = 48 }; /* A position has 48 bits, the writer's number the rest. */
+enum {
+    WRITER_SHIFT = 48,       /* A position has 48 bits, the writer's number the rest. */
+    ASKER_BYTES = 256 << 10, /* What an answer takes on its way out, beside the cursor. */
+};
 
 struct found {
     struct ef_time start;
@@ -149,7 +152,7 @@ ef_trace_store_query(struct ef_trace_store *store, const struct ef_trace_query *
     c->ends = ends;
     uint64_t n = snapshot(c);
     c->max_found = EF_MAX(query->limit ? EF_MIN(query->limit, n) : n, (uint64_t) 1);
-    uint64_t bytes = sizeof *c + c->max_found * sizeof *c->heap;
+    uint64_t bytes = sizeof *c + ASKER_BYTES + c->max_found * sizeof *c->heap;
     if (charge(store, (int64_t) bytes)) {
         c->charged_bytes = bytes;
         c->heap = ef_region_alloc(c->max_found * sizeof *c->heap);

@@ -45,7 +45,7 @@ struct ef_trace_store_stats {
 };
 
 /* `bytes` for the traces, divided among `n_writers`, and `query_bytes` for the
- * open cursors together. Returns 0 or -ENOMEM with `err`. */
+ * open cursors together, with 256 KiB each for what their askers hold. Returns 0 or -ENOMEM with `err`. */
 int ef_trace_store_create(unsigned n_writers, uint64_t bytes, uint64_t query_bytes, struct ef_trace_store **store,
                           struct ef_error *err);
 
