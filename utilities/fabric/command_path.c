@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/parse_number.h"
 #include "utilities/fabric/commands.h"
@@ -245,6 +246,10 @@ run_path(const struct ef_fabric_options *common, int n_words, char *const words[
     if (n_words != (options.batch ? 0 : 2)) {
         ef_error_set(err, -EINVAL, "say from where to where; usage: ef-fabric path %s", ef_command_path.usage);
         return EF_EXIT_USAGE;
+    }
+    if (geteuid()) {
+        ef_error_set(err, -EPERM, "needs root (the switches' control sockets); run it with sudo");
+        return EF_EXIT_FAILURE;
     }
     int rc = ef_state_load(ef_fabric_name_of(common), &t, err);
     if (rc) {

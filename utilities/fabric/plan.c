@@ -94,11 +94,11 @@ write_addresses(FILE *out, const char *interface, uint32_t own, uint32_t gateway
 
 /* A collector's kernel must not answer copies with "protocol unreachable": GRE
  * is dropped before it is looked at. Packet sockets, which the collectors read,
- * are served earlier. */
+ * are served earlier. (A number, since a small machine has no /etc/protocols.) */
 static void
 write_gre_drop(FILE *out)
 {
-    fprintf(out, "rule add pref 10 iif " EF_HOST_INTERFACE " ipproto gre blackhole\n"
+    fprintf(out, "rule add pref 10 iif " EF_HOST_INTERFACE " ipproto 47 blackhole\n"
                  "rule add pref 20 lookup local\n"
                  "rule del pref 0\n");
 }
