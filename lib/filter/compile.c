@@ -16,6 +16,10 @@
 /* The ends of a run, as places to go to while the number of tests is open. */
 enum { ACCEPT = 0xfffe, REJECT = 0xffff };
 
+/* A set of up to so many values and ranges becomes as many load tests; a
+ * greater one is searched. */
+enum { MAX_LOADS_OF_SET = 8 };
+
 struct compiler {
     struct ef_filter *filter;
 };
@@ -33,6 +37,7 @@ count(const struct ef_node *node, size_t *n_tests, size_t *n_ranges)
         *n_tests += 1;
         *n_ranges += 2; /* A mask, and the range that a relation makes. */
         for (const struct ef_operand *operand = node->operands; operand; operand = operand->next) {
+            *n_tests += node->type == EF_NODE_IN;
             *n_ranges += 1;
         }
     }
@@ -213,12 +218,16 @@ emit_set(struct compiler *c, const struct ef_node *node, const struct test *test
     if (n == 0) {
         return otherwise;
     }
-    if (n == 1) {
-        struct ef_value_range only = ranges[0];
-        return emit_range(c, test, &only, then, otherwise);
+    if (!is_load(node->field) || n > MAX_LOADS_OF_SET) {
+        emit_wide(c, test, n, then, otherwise);
+        return last_emitted(c);
     }
-    emit_wide(c, test, n, then, otherwise);
-    return last_emitted(c);
+    uint16_t start = otherwise;
+    while (n-- > 0) { /* Any is in the one range, or any is in the next. */
+        emit_load(c, test, &ranges[n], then, start);
+        start = last_emitted(c);
+    }
+    return start;
 }
 
 /* Whether each layer of the field's protocol has it. Only TCP that an ICMP

@@ -134,7 +134,21 @@ programs_are_explained(void **state)
         {"!(tcp.flags & 0x02) || tcp.port in {80, 443}",
          "!(tcp.flags & 0x2) || tcp.port in {80, 443}\n"
          "0: any tcp[12:2] & 0x2 in 0x1..0xffff  then 1, else accept\n"
-         "1: any tcp.port & 65535 in {80, 443}  then accept, else reject\n"},
+         "1: any tcp[0:2][2:2] & 0xffff in 0x50  then accept, else 2\n"
+         "2: any tcp[0:2][2:2] & 0xffff in 0x1bb  then accept, else reject\n"},
+        {"ip.ttl in {9, 7, 5, 3, 1, 11..13, 15, 17, 19..20, 18}",
+         "ip.ttl in {9, 7, 5, 3, 1, 11..13, 15, 17, 19..20, 18}\n"
+         "0: any ipv4[8:1] & 0xff in 0x1  then accept, else 1\n"
+         "1: any ipv4[8:1] & 0xff in 0x3  then accept, else 2\n"
+         "2: any ipv4[8:1] & 0xff in 0x5  then accept, else 3\n"
+         "3: any ipv4[8:1] & 0xff in 0x7  then accept, else 4\n"
+         "4: any ipv4[8:1] & 0xff in 0x9  then accept, else 5\n"
+         "5: any ipv4[8:1] & 0xff in 0xb..0xd  then accept, else 6\n"
+         "6: any ipv4[8:1] & 0xff in 0xf  then accept, else 7\n"
+         "7: any ipv4[8:1] & 0xff in 0x11..0x14  then accept, else reject\n"},
+        {"ip.ttl in {1, 3, 5, 7, 9, 11, 13, 15, 17..18}",
+         "ip.ttl in {1, 3, 5, 7, 9, 11, 13, 15, 17..18}\n"
+         "0: any ip.ttl & 255 in {1, 3, 5, 7, 9, 11, 13, 15, 17..18}  then accept, else reject\n"},
         {"ip.src == ip.dst", "ip.src == ip.dst\n0: any ip.src == ip.dst  then accept, else reject\n"},
         {"eth.type", "eth.type\n0: has eth.type  then accept, else reject\n"},
     };
