@@ -91,13 +91,23 @@ add_eth(struct collector *c, unsigned index, enum ef_computed_field id)
     add_ethertype(c, ef_eth_type(ef_packet_layer_data(c->packet, index)));
 }
 
+/* Type I has no header of its own, only GRE's payload type. */
+static void
+add_erspan(struct collector *c, unsigned index, enum ef_computed_field id)
+{
+    uint16_t type = ef_gre_type(ef_packet_layer_data(c->packet, index));
+    if (type == EF_ETHERTYPE_ERSPAN || type == EF_ETHERTYPE_ERSPAN3) {
+        add(c, 1);
+    }
+}
+
 static void
 add_vlan(struct collector *c, unsigned index, enum ef_computed_field id)
 {
     const uint8_t *tag = ef_packet_layer_data(c->packet, index);
     uint16_t tci = ef_load_be16(tag);
-    bool service = id >= EF_COMPUTED_AD;
-    if (ef_load_be16(tag - 2) != (service ? EF_ETHERTYPE_QINQ : EF_ETHERTYPE_VLAN)) {
+    bool is_service = ef_load_be16(tag - 2) == EF_ETHERTYPE_QINQ; /* The EtherType before the tag. */
+    if (is_service != (id >= EF_COMPUTED_AD)) {
         return;
     }
     switch (id) {
@@ -195,6 +205,9 @@ collect_packet(struct collector *c, enum ef_computed_field id)
         break;
     case EF_COMPUTED_ETH_TYPE:
         collect_layers(c, EF_PROTO_ETH, id, add_eth);
+        break;
+    case EF_COMPUTED_ERSPAN:
+        collect_layers(c, EF_PROTO_GRE, id, add_erspan);
         break;
     case EF_COMPUTED_TCP_LEN:
         collect_layers(c, EF_PROTO_TCP, id, add_tcp_len);

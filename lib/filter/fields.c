@@ -150,7 +150,7 @@ static const struct ef_field fields[] = {
 
     PROTOCOL("gre", EF_PROTO_GRE, "GRE"),
     {LOAD("gre.proto", "EtherType of the payload"), HEX(16), SHORT(GRE, 2)},
-    PROTOCOL("erspan", EF_PROTO_ERSPAN, "ERSPAN type II or III"),
+    {COMPUTED("erspan", ERSPAN, "ERSPAN type I, II or III"), PACKET, .type = EF_FIELD_PROTOCOL},
     PROTOCOL("vxlan", EF_PROTO_VXLAN, "VXLAN"),
     {LOAD("vxlan.vni", "network identifier"), NUMBER(24), AT4(VXLAN, 4, 0xffffff00, 8)},
     PROTOCOL("geneve", EF_PROTO_GENEVE, "Geneve"),

@@ -66,6 +66,15 @@ telling() { # N
     [ "$(telling 322)" -ge 150 ]
 }
 
+@test "packets that lib/packet builds, and another real capture" {
+    # Without the frames of made.pcapng where the manual says that we differ: too
+    # many extension headers, and copies that cut a segment.
+    tshark -r "$here/test/vectors/made.pcapng" -w "$BATS_TEST_TMPDIR/made" \
+        -Y 'not (ipv6.dstopts and frame.len == 198) and not (erspan and ip.len == 59)' 2>/dev/null
+    compare "$BATS_TEST_TMPDIR/made"
+    compare "$here/test/vectors/real.pcap"
+}
+
 @test "filters in one run are what tshark -Y selects" {
     compare "$here/test/vectors/real.pcapng"
     while IFS= read -r filter; do
