@@ -101,6 +101,16 @@ program_failed(const char *program, int status, char *said, struct ef_error *err
     return ef_error_set(err, -EIO, "%s: %s", name, shown);
 }
 
+/* In a new child: it is killed when its parent dies. */
+static void
+die_with(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(0); /* That was before we could ask. */
+    }
+}
+
 static void
 start_program(const char *const argv[], int in, int out, int error_out)
 {
@@ -143,8 +153,9 @@ ef_run(const char *const argv[], const char *input, char **output, struct ef_err
         rc = ef_error_set(err, -errno, "%s: cannot open its files: %s", argv[0], strerror(errno));
         goto out;
     }
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (!pid) {
+        die_with(parent);
         start_program(argv, in, out, error_out);
     }
     rc = pid < 0 ? -errno : wait_for(pid, &status);
@@ -179,10 +190,7 @@ start_job(size_t index, int (*job)(size_t, void *, struct ef_error *), void *ctx
 {
     pid_t parent = getpid(), pid = fork();
     if (!pid) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) {
-            _exit(0); /* It died before we could ask to die with it. */
-        }
+        die_with(parent);
         result->err = EF_ERROR_INIT;
         result->code = job(index, ctx, &result->err);
         _exit(0);

@@ -137,11 +137,15 @@ check_namespaces(const struct ef_topology *t, struct ef_error *err)
     return rc;
 }
 
+/* While `ip` works it holds the fabric's lock as well: should we be killed, a
+ * `down` that follows does not start before `ip` has ended. */
 static int
-make_links(const struct ef_topology *t, struct ef_error *err)
+make_links(const struct ef_topology *t, int lock, struct ef_error *err)
 {
     ef_netns_prepare_mount(EF_STATE_NETNS_MARKER);
+    fcntl(lock, F_SETFD, 0);
     int rc = run_ip(ef_plan_links(t), err);
+    fcntl(lock, F_SETFD, FD_CLOEXEC);
     if (rc && strstr(err->text, "Unknown device type")) {
         return ef_error_set(err, rc, "this kernel has no veth links; load the module with `modprobe veth`");
     }
@@ -149,7 +153,7 @@ make_links(const struct ef_topology *t, struct ef_error *err)
 }
 
 static int
-build(const struct build *b, struct ef_error *err)
+build(const struct build *b, int lock, struct ef_error *err)
 {
     const struct ef_topology *t = b->topology;
     int rc = ef_ovs_remember(b->prefix, t->name, err);
@@ -157,7 +161,7 @@ build(const struct build *b, struct ef_error *err)
         rc = ef_state_save(t, err);
     }
     if (!rc) {
-        rc = make_links(t, err);
+        rc = make_links(t, lock, err);
     }
     return rc ? rc : ef_run_parallel(t->n_switches + t->n_hosts, 8, set_up_node, (void *) b, err);
 }
@@ -181,7 +185,7 @@ ef_fabric_up(const struct ef_topology *t, const char *prefix, struct ef_error *e
         ef_state_remove(t->name, NULL); /* Nothing else was made yet. */
         ef_state_remove_root();
     } else {
-        rc = build(&b, err);
+        rc = build(&b, lock, err);
     }
     close(lock);
     if (rc && rc != -EEXIST) {
