@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -99,19 +100,34 @@ detach(struct ef_daemon *daemon, struct ef_error *err)
     return 0;
 }
 
+/* The file at the path may be another than the one we locked: its former owner
+ * removes it when it ends, and may just have done so. */
+static bool
+is_still_there(const char *path, int fd)
+{
+    struct stat ours, there;
+    return !fstat(fd, &ours) && !stat(path, &there) && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+}
+
 static int
 lock_pidfile(struct ef_daemon *daemon, struct ef_error *err)
 {
-    int fd = open(daemon->pidfile, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (fd < 0) {
-        return ef_error_set(err, -errno, "cannot write pidfile %s: %s", daemon->pidfile, strerror(errno));
-    }
-    if (flock(fd, LOCK_EX | LOCK_NB)) {
+    for (;;) {
+        int fd = open(daemon->pidfile, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        if (fd < 0) {
+            return ef_error_set(err, -errno, "cannot write pidfile %s: %s", daemon->pidfile, strerror(errno));
+        }
+        if (flock(fd, LOCK_EX | LOCK_NB)) {
+            close(fd);
+            return ef_error_set(err, -EBUSY, "%s already runs (pidfile %s is locked)", daemon->program,
+                                daemon->pidfile);
+        }
+        if (is_still_there(daemon->pidfile, fd)) {
+            daemon->pidfile_fd = fd;
+            return 0;
+        }
         close(fd);
-        return ef_error_set(err, -EBUSY, "%s already runs (pidfile %s is locked)", daemon->program, daemon->pidfile);
     }
-    daemon->pidfile_fd = fd;
-    return 0;
 }
 
 int
@@ -119,11 +135,16 @@ ef_daemon_begin(struct ef_daemon *daemon, struct ef_error *err)
 {
     daemon->ready_fd = daemon->pidfile_fd = -1;
     int rc = ef_log_open(daemon->program, daemon->log_file, err);
+    /* Locked before the fork: the waiting parent shares the lock, so that when
+     * it reports a failed start, the lock is free again. */
+    if (!rc && daemon->pidfile) {
+        rc = lock_pidfile(daemon, err);
+    }
     if (!rc && daemon->detach) {
         rc = detach(daemon, err);
     }
-    if (!rc && daemon->pidfile) {
-        rc = lock_pidfile(daemon, err);
+    if (rc) {
+        ef_daemon_end(daemon);
     }
     return rc;
 }
