@@ -10,12 +10,13 @@
 
 #include "analyzer/explain.h"
 #include "analyzer/status.h"
+#include "base/json.h"
 
 static int
 show_status(void *ctx, int argc, char *const argv[], struct evbuffer *reply, struct ef_error *err)
 {
     json_t *json = ef_status_json(ctx);
-    char *text = json_dumps(json, JSON_INDENT(2));
+    char *text = json_dumps(json, JSON_INDENT(2) | EF_JSON_REALS);
     json_decref(json);
     evbuffer_add_printf(reply, "%s\n", text ? text : "out of memory");
     free(text);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "controller/text.h"
 #include "controller/trace_record.h"
@@ -196,7 +197,7 @@ static void
 add_trace(struct stream *s, json_t *trace, struct ef_time start)
 {
     trace_record_name_hops(trace, s->query->topology);
-    char *text = json_dumps(trace, JSON_COMPACT);
+    char *text = json_dumps(trace, JSON_COMPACT | EF_JSON_REALS);
     size_t len = text ? strlen(text) : 0;
     struct trace_item *item = text ? malloc(sizeof *item + len + 1) : NULL;
     if (!item) {

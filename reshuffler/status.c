@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/control_socket.h"
+#include "base/json.h"
 #include "net/http_server.h"
 #include "net/metrics.h"
 #include "reshuffler/explain.h"
@@ -129,7 +130,7 @@ static int
 show_status(void *ctx, int argc, char *const argv[], struct evbuffer *reply, struct ef_error *err)
 {
     json_t *json = status_json(ctx);
-    char *text = json_dumps(json, JSON_INDENT(2));
+    char *text = json_dumps(json, JSON_INDENT(2) | EF_JSON_REALS);
     json_decref(json);
     evbuffer_add_printf(reply, "%s\n", text ? text : "out of memory");
     free(text);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/options.h"
 #include "net/http_server_private.h"
 
@@ -137,7 +138,7 @@ void
 ef_http_reply_json(struct ef_http_request *req, int status, json_t *json)
 {
     struct evbuffer *body = evbuffer_new();
-    if (!json || json_dump_callback(json, append_to_evbuffer, body, JSON_COMPACT) || evbuffer_add(body, "\n", 1)) {
+    if (!json || json_dump_callback(json, append_to_evbuffer, body, JSON_COMPACT | EF_JSON_REALS) || evbuffer_add(body, "\n", 1)) {
         status = 500;
         evbuffer_drain(body, evbuffer_get_length(body));
         evbuffer_add_printf(body,

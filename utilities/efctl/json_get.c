@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+
 const char *
 efctl_get_string(const json_t *object, const char *key, const char *otherwise)
 {
@@ -70,7 +72,7 @@ write_scalar(FILE *out, const json_t *value)
     if (json_is_string(value)) {
         fputs(json_string_value(value), out);
     } else if (!json_is_null(value)) {
-        json_dumpf(value, out, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT | JSON_REAL_PRECISION(15));
+        json_dumpf(value, out, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_COMPACT | EF_JSON_REALS);
     }
 }
 

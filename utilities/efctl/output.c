@@ -11,10 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "utilities/efctl/text.h"
 
 /* 15 digits print what was read (12.345, not 12.345000000000001). */
-enum { JSON_FLAGS = JSON_ENSURE_ASCII | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15) };
+enum { JSON_FLAGS = JSON_ENSURE_ASCII | JSON_ENCODE_ANY | EF_JSON_REALS };
 
 static bool
 wants_colour(FILE *file)
