@@ -14,12 +14,23 @@
 #include "utilities/efctl/text.h"
 #include "utilities/efctl/trace_details.h"
 
+/* When the packet was at its first switch, by that switch's clock. Where copies
+ * carry no time, when the first of them reached the analyzer: its "start". */
+static const char *
+time_of(const json_t *trace)
+{
+    const char *start = efctl_get_string(trace, "start", "(no time)");
+    const json_t *first = json_array_get(efctl_get_array(trace, "hops"), 0);
+    bool by_switch = !strcmp(efctl_get_string(trace, "time_source", ""), "switch");
+    return by_switch ? efctl_get_string(first, "switch_time", start) : start;
+}
+
 static void
 add_time_and_summary(struct efctl_table *table, const json_t *trace, bool details)
 {
     char when[EFCTL_TEXT_SIZE];
     const json_t *packet = efctl_get_object(trace, "packet");
-    efctl_format_time(efctl_get_string(trace, "start", "(no time)"), details ? 9 : 6, when);
+    efctl_format_time(time_of(trace), details ? 9 : 6, when);
     efctl_table_cell(table, EFCTL_DIM, "%s  ", when);
     efctl_table_cell(table, EFCTL_BOLD, "%s", efctl_get_string(packet, "summary", "(packet not known)"));
     efctl_table_end_line(table);
