@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Real TCP connections for the system tests, from the kernel's own TCP.
+"""Real TCP connections for the system tests, from the kernel's own TCP, over IPv4 and IPv6.
 
   tcp_traffic.py server PORT...     accepts on all ports, answers one line, until killed
   tcp_traffic.py client PER_SECOND  reads "SRCPORT DST DPORT" lines from stdin, makes one
@@ -15,7 +15,10 @@ import time
 def server(ports):
     selector = selectors.DefaultSelector()
     for port in ports:
-        listener = socket.create_server(("", port), backlog=256)
+        # Of both families, where the kernel has both.
+        both = socket.has_dualstack_ipv6()
+        family = socket.AF_INET6 if both else socket.AF_INET
+        listener = socket.create_server(("", port), family=family, dualstack_ipv6=both, backlog=256)
         selector.register(listener, selectors.EVENT_READ)
     print("ready", flush=True)
     while True:
@@ -30,7 +33,8 @@ def server(ports):
 
 
 def connect(source_port, address, port):
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as s:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.settimeout(10)
         s.bind(("", source_port))
