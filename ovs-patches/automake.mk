@@ -15,7 +15,8 @@ EXTRA_DIST += \
 	ovs-patches/0004-vswitchd-Report-what-Everflow-does.patch \
 	ovs-patches/0005-Documentation-Describe-Everflow.patch \
 	ovs-patches/0006-everflow-Choose-BGP-RoCEv2-flow-control-and-sampled-.patch \
-	ovs-patches/0007-everflow-Limit-the-rate-of-copies.patch
+	ovs-patches/0007-everflow-Limit-the-rate-of-copies.patch \
+	ovs-patches/0008-everflow-Decapsulate-guided-probes.patch
 
 # What it put on the wire: the contract with lib/packet.
 EXTRA_DIST += \
