@@ -14,10 +14,10 @@
 #include "net/http_client.h"
 #include "packet/packet.h"
 
-enum { MAX_PEERS = 1024, MAX_DSCP_BIT = 5, MAX_SAMPLE_BITS = 16 };
+enum { MAX_PEERS = 1024, MAX_DSCP_BIT = 5, MAX_SAMPLE_BITS = 16, MAX_RATE_KPPS = 100000, MAX_BURST = 1000000 };
 
 static const char *const encaps[] = {"gre", "erspan2", "erspan3", NULL};
-static const char *const classes[] = {"tcp_syn", "tcp_fin", "tcp_rst", "debug", NULL};
+static const char *const classes[] = {"tcp_syn", "tcp_fin", "tcp_rst", "debug", "bgp", "pfc", "rdma_nack", "cnp", NULL};
 
 /* --- Peers ---------------------------------------------------------------- */
 
@@ -134,8 +134,8 @@ read_targets(const struct doc_place *everflow, json_t **out, struct ef_error *er
 static int
 read_everflow(const struct doc_place *root, struct everflow_settings *s, struct ef_error *err)
 {
-    static const char *const known[] = {"targets",     "encap",        "classes",  "debug_dscp",
-                                        "sample_bits", "sample_value", "truncate", NULL};
+    static const char *const known[] = {"targets",      "encap",    "classes",   "debug_dscp", "sample_bits",
+                                        "sample_value", "truncate", "rate_kpps", "burst",      NULL};
     struct doc_place place;
     if (doc_object(root, "everflow", true, &place, err) || doc_check_keys(&place, known, err) ||
         read_targets(&place, &s->targets, err) || read_classes(&place, &s->classes, err) ||
@@ -143,7 +143,9 @@ read_everflow(const struct doc_place *root, struct everflow_settings *s, struct 
         doc_integer(&place, "debug_dscp", 0, MAX_DSCP_BIT, 1, &s->debug_dscp, err) ||
         doc_integer(&place, "sample_bits", 0, MAX_SAMPLE_BITS, 0, &s->sample_bits, err) ||
         doc_integer(&place, "sample_value", 1, 65535, 1, &s->sample_value, err) ||
-        doc_integer(&place, "truncate", 0, 65535, 0, &s->truncate, err)) {
+        doc_integer(&place, "truncate", 0, 65535, 0, &s->truncate, err) ||
+        doc_integer(&place, "rate_kpps", 0, MAX_RATE_KPPS, 0, &s->rate_kpps, err) ||
+        doc_integer(&place, "burst", 0, MAX_BURST, 0, &s->burst, err)) {
         return -EINVAL;
     }
     struct doc_place encap = doc_member(&place, "encap"), value = doc_member(&place, "sample_value");

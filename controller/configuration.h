@@ -26,7 +26,7 @@ struct peer {
 struct everflow_settings {
     json_t *targets, *classes; /* Arrays of strings. */
     const char *encap;
-    int64_t debug_dscp, sample_bits, sample_value, truncate;
+    int64_t debug_dscp, sample_bits, sample_value, truncate, rate_kpps, burst;
 };
 
 struct configuration {

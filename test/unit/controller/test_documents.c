@@ -56,7 +56,7 @@ configuration_is_read(void **state)
     write_file(
         "{\"listen\":\"[::1]:1\",\"topology\":\"t.json\",\"analyzers\":[{\"name\":\"a\",\"url\":\"unix:/a\"},"
         "{\"name\":\"b\",\"url\":\"http://127.0.0.1:8782\"}],\"everflow\":{\"targets\":[\"10.0.0.1\",\"fd00::1\"],"
-        "\"classes\":[],\"encap\":\"gre\",\"sample_bits\":4,\"sample_value\":15,\"truncate\":128}}");
+        "\"classes\":[],\"encap\":\"gre\",\"sample_bits\":4,\"sample_value\":15,\"truncate\":128,\"rate_kpps\":50}}");
     assert_int_equal(configuration_load(file, &c, NULL), 0);
     assert_string_equal(c.listen, "[::1]:1");
     assert_string_equal(c.topology_file, "/tmp/t.json"); /* Beside the configuration. */
@@ -66,6 +66,7 @@ configuration_is_read(void **state)
     assert_string_equal(c.everflow.encap, "gre");
     assert_int_equal(c.everflow.sample_value, 15);
     assert_int_equal(c.everflow.truncate, 128);
+    assert_int_equal(c.everflow.rate_kpps, 50);
     assert_int_equal(c.everflow.debug_dscp, 1);
     configuration_free(&c);
     write_file("{\"topology\":\"/etc/t.json\"," EVERFLOW "}");
@@ -106,12 +107,13 @@ wrong_configurations_name_the_place(void **state)
         {SETTINGS("\"targets\":[\"10.0.0.1\",\"x\"]"), ": everflow.targets[1]: 'x' is not an IP address"},
         {SETTINGS("\"targets\":[\"10.0.0.1\"]"), ": everflow.classes: missing"},
         {SETTINGS("\"targets\":[\"10.0.0.1\"],\"classes\":[\"tcp\"]"),
-         ": everflow.classes[0]: must be one of tcp_syn, tcp_fin, tcp_rst, debug"},
+         ": everflow.classes[0]: must be one of tcp_syn, tcp_fin, tcp_rst, debug, bgp, pfc, rdma_nack, cnp"},
         {SETTINGS("\"targets\":[\"10.0.0.1\"],\"classes\":[\"debug\",\"debug\"]"),
          ": everflow.classes[1]: 'debug' is there twice"},
         {SETTINGS(TARGETS "\"encap\":\"vxlan\""), ": everflow.encap: must be one of gre, erspan2, erspan3"},
         {SETTINGS(TARGETS "\"debug_dscp\":6"), ": everflow.debug_dscp: 6 is not between 0 and 5"},
         {SETTINGS(TARGETS "\"truncate\":\"1\""), ": everflow.truncate: must be a whole number"},
+        {SETTINGS(TARGETS "\"burst\":-1"), ": everflow.burst: -1 is not between 0 and 1000000"},
         {SETTINGS(TARGETS "\"sample_value\":0"), ": everflow.sample_value: 0 is not between 1 and 65535"},
         {SETTINGS(TARGETS "\"sample_bits\":3,\"sample_value\":8"),
          ": everflow.sample_value: 8 does not fit into 3 bits"},
