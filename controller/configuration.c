@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse_number.h"
 #include "controller/document.h"
 #include "net/address.h"
 #include "net/http_client.h"
@@ -131,11 +132,46 @@ read_targets(const struct doc_place *everflow, json_t **out, struct ef_error *er
     return 0;
 }
 
+/* "10.0.0.1" or "10.0.0.0/8". */
+static bool
+is_ipv4_prefix(const char *text)
+{
+    char address[sizeof "255.255.255.255"];
+    size_t len = strcspn(text, "/");
+    uint8_t bytes[16];
+    uint64_t bits;
+    if (len >= sizeof address) {
+        return false;
+    }
+    snprintf(address, sizeof address, "%.*s", (int) len, text);
+    return !strchr(address, ':') && !ef_address_parse(address, bytes) &&
+           (!text[len] || !ef_parse_u64(text + len + 1, "", 0, 32, &bits, NULL));
+}
+
+static int
+read_probe_sources(const struct doc_place *everflow, json_t **out, struct ef_error *err)
+{
+    struct doc_place list;
+    if (doc_array(everflow, "probe_sources", false, &list, err)) {
+        return -EINVAL;
+    }
+    for (size_t i = 0; i < json_array_size(list.value); i++) {
+        struct doc_place place = doc_element(&list, i);
+        const char *text = json_string_value(place.value);
+        if (!text || !is_ipv4_prefix(text)) {
+            return doc_error(&place, err, "'%.40s' is not an IPv4 address or prefix", text ? text : "");
+        }
+    }
+    *out = list.value;
+    return 0;
+}
+
 static int
 read_everflow(const struct doc_place *root, struct everflow_settings *s, struct ef_error *err)
 {
-    static const char *const known[] = {"targets",      "encap",    "classes",   "debug_dscp", "sample_bits",
-                                        "sample_value", "truncate", "rate_kpps", "burst",      NULL};
+    static const char *const known[] = {"targets",     "encap",        "classes",       "debug_dscp",
+                                        "sample_bits", "sample_value", "truncate",      "rate_kpps",
+                                        "burst",       "decap",        "probe_sources", NULL};
     struct doc_place place;
     if (doc_object(root, "everflow", true, &place, err) || doc_check_keys(&place, known, err) ||
         read_targets(&place, &s->targets, err) || read_classes(&place, &s->classes, err) ||
@@ -145,7 +181,8 @@ read_everflow(const struct doc_place *root, struct everflow_settings *s, struct 
         doc_integer(&place, "sample_value", 1, 65535, 1, &s->sample_value, err) ||
         doc_integer(&place, "truncate", 0, 65535, 0, &s->truncate, err) ||
         doc_integer(&place, "rate_kpps", 0, MAX_RATE_KPPS, 0, &s->rate_kpps, err) ||
-        doc_integer(&place, "burst", 0, MAX_BURST, 0, &s->burst, err)) {
+        doc_integer(&place, "burst", 0, MAX_BURST, 0, &s->burst, err) ||
+        doc_boolean(&place, "decap", false, &s->decap, err) || read_probe_sources(&place, &s->probe_sources, err)) {
         return -EINVAL;
     }
     struct doc_place encap = doc_member(&place, "encap"), value = doc_member(&place, "sample_value");

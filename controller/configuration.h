@@ -12,6 +12,7 @@
 #define CONTROLLER_CONFIGURATION_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,8 @@ struct peer {
 /* What every switch is told, beside its own address. */
 struct everflow_settings {
     json_t *targets, *classes; /* Arrays of strings. */
+    json_t *probe_sources;     /* The same, or NULL. */
+    bool decap;
     const char *encap;
     int64_t debug_dscp, sample_bits, sample_value, truncate, rate_kpps, burst;
 };

@@ -115,6 +115,14 @@ doc_integer(const struct doc_place *object, const char *key, int64_t min, int64_
 }
 
 int
+doc_boolean(const struct doc_place *object, const char *key, bool fallback, bool *out, struct ef_error *err)
+{
+    struct doc_place place = doc_member(object, key);
+    *out = place.value ? json_is_true(place.value) : fallback;
+    return place.value && !json_is_boolean(place.value) ? doc_error(&place, err, "must be true or false") : 0;
+}
+
+int
 doc_array(const struct doc_place *object, const char *key, bool required, struct doc_place *out, struct ef_error *err)
 {
     *out = doc_member(object, key);

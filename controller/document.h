@@ -45,6 +45,9 @@ int doc_string(const struct doc_place *object, const char *key, const char *fall
 int doc_integer(const struct doc_place *object, const char *key, int64_t min, int64_t max, int64_t fallback,
                 int64_t *out, struct ef_error *err);
 
+/* true or false. */
+int doc_boolean(const struct doc_place *object, const char *key, bool fallback, bool *out, struct ef_error *err);
+
 /* An array or an object; if it may be absent and is, `out->value` is NULL. */
 int doc_array(const struct doc_place *object, const char *key, bool required, struct doc_place *out,
               struct ef_error *err);

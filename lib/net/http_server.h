@@ -36,7 +36,8 @@
  * until then even if the client goes away. The one exception is a stream whose
  * `gone` was called: it is over, do not touch the request again.
  *
- * Thread-safety: none; everything happens on the event base's thread. */
+ * Thread-safety: none; everything happens on the event base's thread. The program
+ * ignores SIGPIPE: a client may go away while it is written to. */
 #ifndef EF_NET_HTTP_SERVER_H
 #define EF_NET_HTTP_SERVER_H
 

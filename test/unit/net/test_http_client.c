@@ -13,6 +13,7 @@
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -303,5 +304,6 @@ main(void)
         TEST(urls_are_checked),
         TEST(blocking_fetch_reports_both_ways),
     };
+    signal(SIGPIPE, SIG_IGN); /* As every daemon does. */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

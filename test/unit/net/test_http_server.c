@@ -15,6 +15,7 @@
 #include <event2/thread.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -434,5 +435,6 @@ main(void)
         TEST(addresses_are_refused_with_a_reason),
         TEST(unix_sockets_are_served_and_replaced),
     };
+    signal(SIGPIPE, SIG_IGN); /* As every daemon does. */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
