@@ -11,6 +11,7 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
+#include <event2/listener.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 #include "base/options.h"
 #include "net/http_server_private.h"
 
-enum { BACKLOG = 128, MAX_KNOWN_PATHS = 64 };
+enum { BACKLOG = 128, MAX_KNOWN_PATHS = 64, ACCEPT_AGAIN_MS = 500 };
 
 static const struct {
     const char *name;
@@ -138,7 +139,8 @@ void
 ef_http_reply_json(struct ef_http_request *req, int status, json_t *json)
 {
     struct evbuffer *body = evbuffer_new();
-    if (!json || json_dump_callback(json, append_to_evbuffer, body, JSON_COMPACT | EF_JSON_REALS) || evbuffer_add(body, "\n", 1)) {
+    if (!json || json_dump_callback(json, append_to_evbuffer, body, JSON_COMPACT | EF_JSON_REALS) ||
+        evbuffer_add(body, "\n", 1)) {
         status = 500;
         evbuffer_drain(body, evbuffer_get_length(body));
         evbuffer_add_printf(body,
@@ -311,6 +313,38 @@ create_bufferevent(struct event_base *base, void *arg)
 
 /* --- Life of the server --------------------------------------------------- */
 
+/* Without free file descriptors the next client stays in the backlog, and the
+ * socket readable: looking again at once would take a whole core. libevent
+ * gives evhttp's own context here, so on_accept_again() looks by the clock. */
+static void
+on_accept_error(struct evconnlistener *listener, void *evhttp)
+{
+    evconnlistener_disable(listener);
+}
+
+static void
+on_accept_again(evutil_socket_t fd, short what, void *arg)
+{
+    evconnlistener_enable(((struct ef_http_server *) arg)->listener);
+}
+
+static int
+start_listening(struct ef_http_server *server, struct event_base *base, int fd)
+{
+    static const struct timeval interval = {.tv_usec = ACCEPT_AGAIN_MS * 1000};
+    server->accept_again = event_new(base, -1, EV_PERSIST, on_accept_again, server);
+    if (!server->accept_again || event_add(server->accept_again, &interval)) {
+        return -ENOMEM;
+    }
+    struct evhttp_bound_socket *bound = evhttp_accept_socket_with_handle(server->evhttp, fd);
+    if (!bound) {
+        return -ENOMEM;
+    }
+    server->listener = evhttp_bound_socket_get_listener(bound);
+    evconnlistener_set_error_cb(server->listener, on_accept_error);
+    return 0;
+}
+
 static int
 start_evhttp(struct ef_http_server *server, struct event_base *base, int fd, struct ef_error *err)
 {
@@ -327,7 +361,7 @@ start_evhttp(struct ef_http_server *server, struct event_base *base, int fd, str
     evhttp_set_default_content_type(server->evhttp, NULL);
     evhttp_set_bevcb(server->evhttp, create_bufferevent, NULL);
     evhttp_set_gencb(server->evhttp, on_request, server);
-    return evhttp_accept_socket(server->evhttp, fd) ? ef_error_set(err, -ENOMEM, "out of memory") : 0;
+    return start_listening(server, base, fd) ? ef_error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
 int
@@ -371,6 +405,9 @@ ef_http_server_destroy(struct ef_http_server *server)
 {
     if (!server) {
         return;
+    }
+    if (server->accept_again) {
+        event_free(server->accept_again);
     }
     if (server->evhttp) {
         evhttp_free(server->evhttp); /* Calls on_connection_closed() for each that waits. */

@@ -19,6 +19,8 @@ struct ef_http_table {
 struct ef_http_server {
     struct event_base *base;
     struct evhttp *evhttp;
+    struct evconnlistener *listener; /* The evhttp's. */
+    struct event *accept_again;      /* Enables the listener, now and then. */
     struct ef_net_address address;
     char address_text[EF_NET_ADDRESS_TEXT_SIZE];
     struct ef_http_table *tables;

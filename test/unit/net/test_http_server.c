@@ -18,6 +18,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "net/address.h"
@@ -419,6 +422,64 @@ unix_sockets_are_served_and_replaced(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* CPU time of this process. */
+static double
+cpu_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
+}
+
+static int
+connect_to_server(const struct fixture *f)
+{
+    int fd = socket(f->address.storage.ss_family, SOCK_STREAM, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *) &f->address.storage, f->address.len), 0);
+    return fd;
+}
+
+/* Runs the server for half a second. */
+static void
+run_a_while(struct fixture *f)
+{
+    static const struct timeval a_while = {.tv_usec = 500000};
+    event_base_loopexit(f->base, &a_while);
+    event_base_dispatch(f->base);
+}
+
+static void
+no_file_descriptor_left_costs_no_core(void **state)
+{
+    struct fixture *f = *state;
+    struct rlimit before, none;
+    char reply[1024];
+    ssize_t len = -1;
+    int fd = connect_to_server(f), next = dup(fd);
+    static const char request[] = "GET /v1/echo?text=late HTTP/1.1\r\nConnection: close\r\n\r\n";
+    assert_int_equal(send(fd, request, strlen(request), 0), strlen(request));
+    close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = (rlim_t) next;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    double start = cpu_s();
+    run_a_while(f);
+    double spent = cpu_s() - start;
+    assert_int_equal(recv(fd, reply, sizeof reply, MSG_DONTWAIT), -1);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_true(spent < 0.1);
+    for (int i = 0; i < 20 && len < 0; i++) {
+        run_a_while(f);
+        len = recv(fd, reply, sizeof reply - 1, MSG_DONTWAIT);
+    }
+    assert_true(len > 0);
+    reply[len] = '\0';
+    assert_non_null(strstr(reply, "{\"text\":\"late\"}"));
+    close(fd);
+}
+
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
 
 int
@@ -433,6 +494,7 @@ main(void)
         TEST(destroy_ends_what_is_open),
         TEST(reply_to_a_gone_client_is_harmless),
         TEST(addresses_are_refused_with_a_reason),
+        TEST(no_file_descriptor_left_costs_no_core),
         TEST(unix_sockets_are_served_and_replaced),
     };
     signal(SIGPIPE, SIG_IGN); /* As every daemon does. */
