@@ -86,6 +86,11 @@ asked() {
     run efctl trace --id 77
     [ "$status" -eq 1 ]
     [ "$output" = "efctl: no trace has an id that begins with 77; old traces make room for new ones" ]
+    jq -cn '{end: true, count: 0, more: false, incomplete: [{analyzer: "analyzer2", error: "it is down"}]}' >"$CANNED/v1_traces"
+    run efctl trace --id 51c0
+    [ "$status" -eq 1 ]
+    [ "$output" = "efctl: no trace has an id that begins with 51c0; but analyzer2, which may have it, did not answer" ]
+    can_traces trace
     run efctl trace --id 0x12
     [ "$status" -eq 2 ]
 }

@@ -189,11 +189,19 @@ get_if_possible(struct efctl_context *context, const char *path)
     return efctl_client_get_json(&context->client, path, &document, &failure) ? NULL : document;
 }
 
+/* `end`: the answer's last line, which says whose part is missing. */
 static int
-no_such_id(const char *id)
+no_such_id(const char *id, const json_t *end)
 {
     struct ef_error err;
-    ef_error_set(&err, -ENOENT, "no trace has an id that begins with %s; old traces make room for new ones", id);
+    const json_t *silent = json_array_get(efctl_get_array(end, "incomplete"), 0);
+    if (silent) {
+        ef_error_set(&err, -ENOENT,
+                     "no trace has an id that begins with %s; but %.60s, which may have it, did not answer", id,
+                     efctl_get_string(silent, "analyzer", "an analyzer"));
+    } else {
+        ef_error_set(&err, -ENOENT, "no trace has an id that begins with %s; old traces make room for new ones", id);
+    }
     return efctl_fail(&err);
 }
 
@@ -235,7 +243,7 @@ fetch_and_show(struct efctl_context *context, struct options *options)
     if (options->ndjson) {
         efctl_output_json_line(&context->out, end);
     } else if (options->id && !json_array_size(collector.traces)) {
-        status = no_such_id(options->id);
+        status = no_such_id(options->id, end);
     } else {
         show(context, options, collector.traces, end);
     }
