@@ -17,6 +17,11 @@
 
 enum { WRITE_INTERVAL_MS = 500, REFUSED_INTERVAL_MS = 5000 };
 
+/* A row that others changed so many times, each at most so long after the one
+ * before, is one that somebody else puts right, too. */
+enum { DISPUTE_CHANGES = 5, DISPUTE_MS = 20000 };
+static const char disputed[] = "its Everflow row is changed by others again and again; is there another ef-controller?";
+
 enum state { CONNECTING, UNREACHABLE, CONFIGURED, ERROR };
 static const char *const state_names[] = {"connecting", "unreachable", "configured", "error"};
 
@@ -28,8 +33,11 @@ struct managed_switch {
     enum state state;
     struct ef_time since; /* Real time; of `state`. */
     char error[600];
-    char refusal[512]; /* Why the last write was not taken. */
+    char refusal[512]; /* Why the last write was not taken, or is not tried again yet. */
     bool writing;
+    bool was_right;         /* The row, when we saw it last. */
+    unsigned n_changes;     /* By others, in a row. */
+    struct ef_time changed; /* The last of them, monotonic. */
     uint64_t n_writes, n_refusals;
 };
 
@@ -134,6 +142,46 @@ judge_status(struct managed_switch *s, const json_t *row)
     json_decref(status);
 }
 
+static int
+since_change_ms(const struct managed_switch *s)
+{
+    int64_t ms = ef_time_diff_ns(ef_time_mono(), s->changed) / EF_NS_PER_MS;
+    return s->n_changes ? (int) EF_MIN(ms, DISPUTE_MS) : DISPUTE_MS;
+}
+
+static bool
+is_disputed(const struct managed_switch *s)
+{
+    return s->n_changes >= DISPUTE_CHANGES && since_change_ms(s) < DISPUTE_MS;
+}
+
+/* Two that put the row right in turns would do so for ever, each finding it
+ * configured half of the time. */
+static void
+note_change_by_others(struct managed_switch *s)
+{
+    s->n_changes = since_change_ms(s) < DISPUTE_MS ? s->n_changes + 1 : 1;
+    s->changed = ef_time_mono();
+    if (is_disputed(s)) {
+        snprintf(s->refusal, sizeof s->refusal, "%s", disputed);
+        hold_writes(s, REFUSED_INTERVAL_MS);
+    }
+}
+
+/* The row is as it should be, but will it stay so? */
+static void
+judge_row(struct managed_switch *s, const json_t *row)
+{
+    if (!is_disputed(s)) {
+        judge_status(s, row);
+        return;
+    }
+    set_state(s, ERROR, disputed);
+    if (!event_pending(s->hold, EV_TIMEOUT, NULL)) {
+        hold_writes(s, DISPUTE_MS - since_change_ms(s)); /* To look again. */
+    }
+}
+
 static void
 reconcile_rows(struct managed_switch *s)
 {
@@ -152,9 +200,14 @@ reconcile_rows(struct managed_switch *s)
                   "ovs-vsctl clear Open_vSwitch . everflow");
         return;
     }
-    if (row && everflow_row_matches(row, s->desired)) {
-        judge_status(s, row);
+    bool right = row && everflow_row_matches(row, s->desired), was_right = s->was_right;
+    s->was_right = right;
+    if (right) {
+        judge_row(s, row);
         return;
+    }
+    if (was_right) {
+        note_change_by_others(s);
     }
     if (s->refusal[0]) {
         set_state(s, ERROR, s->refusal);
@@ -172,7 +225,9 @@ reconcile(void *ctx)
     if (!s->client) {
         return; /* Still inside managed_switch_create(). */
     }
-    switch (ef_ovsdb_client_state(s->client)) {
+    enum ef_ovsdb_state state = ef_ovsdb_client_state(s->client);
+    s->was_right &= state == EF_OVSDB_READY; /* What a restart changes is nobody's doing. */
+    switch (state) {
     case EF_OVSDB_READY:
         reconcile_rows(s);
         break;

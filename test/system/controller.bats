@@ -171,6 +171,22 @@ shows_copies() { [ "$(ask /v1/switches | jq '.switches[0].statistics.copies')" =
     is_counter switch_writes 3
 }
 
+@test "two controllers that want different things say so, and the last one left is at peace" {
+    start_ovsdb s1
+    SWITCHES=(s1)
+    configure
+    start_controller
+    jq '.listen = "unix:\($ENV.PWD)/http2.sock" | .everflow.truncate = 96' controller.json >other.json
+    "$EF_BUILD/controller/ef-controller" --config other.json --detach --pidfile other.pid --log-file other.log 3>&-
+    disputed() { curl -sS --unix-socket "$1" http://localhost/v1/switches |
+        jq -e '.switches[0] | .state == "error" and (.error | contains("is there another ef-controller?"))' >/dev/null; }
+    wait_until 10 disputed http.sock
+    wait_until 10 disputed http2.sock
+    kill_daemon other
+    wait_until 8 has s1 truncate 128
+    wait_until 25 is_state s1 configured
+}
+
 @test "a switch that comes back with an empty database is configured within 2 s" {
     start_ovsdb s1
     SWITCHES=(s1)
