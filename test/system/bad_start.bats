@@ -5,11 +5,17 @@
 
 load common
 
+# Whatever should have been refused and was not.
+teardown() {
+    [ -z "${busy-}" ] || kill "$busy" 2>/dev/null || :
+    demo_kill "$BATS_TEST_TMPDIR/pid" KILL
+}
+
 # refused STATUS TEXT PROGRAM ARGUMENT...: one line on stderr that has TEXT.
 refused() {
     local status=$1 text=$2 program=$3 rc=0
     shift 3
-    timeout 20 "$EF_BUILD/$program" "$@" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" </dev/null || rc=$?
+    timeout 20 "$EF_BUILD/$program" "$@" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" </dev/null 3>&- || rc=$?
     echo "${program##*/} $*: status $rc: $(cat "$BATS_TEST_TMPDIR/err")"
     [ "$rc" = "$status" ]
     [ ! -s "$BATS_TEST_TMPDIR/out" ]
@@ -60,7 +66,6 @@ time.sleep(60)' >"$BATS_TEST_TMPDIR/busy" 3>&- &
     wait_until 10 grep -q ready "$BATS_TEST_TMPDIR/busy"
     refused 1 18799 $A --name a --source afpacket:lo --http 127.0.0.1:18799 --detach --pidfile "$BATS_TEST_TMPDIR/pid" --control "$BATS_TEST_TMPDIR/ctl"
     refused 1 18799 $R --vip 10.0.0.9 --source afpacket:lo --sink ip --analyzer a=10.0.0.1 --http 127.0.0.1:18799 --detach --pidfile "$BATS_TEST_TMPDIR/pid" --control "$BATS_TEST_TMPDIR/ctl"
-    kill $busy
     [ ! -e "$BATS_TEST_TMPDIR/pid" ]
     [ ! -e "$BATS_TEST_TMPDIR/ctl" ]
 }

@@ -7,9 +7,12 @@ setup_file() {
     : "${EF_SOURCE:=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}"
     : "${EF_BUILD:=$EF_SOURCE/_build}"
     export EF_SOURCE EF_BUILD
-    command -v tshark >/dev/null || skip "tshark is not installed"
     make -C "$EF_BUILD" test/tools/make_encapsulations >/dev/null
     "$EF_BUILD/test/tools/make_encapsulations" pcapng "$BATS_FILE_TMPDIR/made.pcapng"
+}
+
+setup() {
+    command -v tshark >/dev/null || skip "tshark is not installed"
 }
 
 made() { # TSHARK_ARGUMENT...
