@@ -15,6 +15,10 @@
  * idle time is never more than half a turn ahead. */
 enum { WHEEL_SLOTS = 64, SLOTS_PER_IDLE = 32, REFUSED_SHARE = 32 };
 
+/* No packet is under way for longer than so many idle times: what comes then is
+ * a repetition, which has a trace of its own. */
+enum { MAX_IDLE_TIMES = 10 };
+
 struct ef_assembler {
     struct ef_assembler_config config;
     struct ef_open_table table;
@@ -66,13 +70,21 @@ ef_assembler_destroy(struct ef_assembler *a)
 
 /* --- The idle wheel -------------------------------------------------------- */
 
+/* The stamp at which the trace is closed if no copy comes before. */
+static int64_t
+due_ns(const struct ef_assembler *a, const struct ef_open_trace *trace)
+{
+    int64_t idle = a->config.idle_ns;
+    return EF_MIN(trace->last_stamp.ns + idle, trace->first_stamp.ns + MAX_IDLE_TIMES * idle);
+}
+
 /* Puts the trace where it is due; if that is beyond a turn of the wheel (its
  * stamp is ahead of our time), it is looked at once before. */
 static void
 put_on_wheel(struct ef_assembler *a, uint32_t number)
 {
     struct ef_open_trace *trace = ef_open_table_get(&a->table, number);
-    int64_t slot = (trace->last_stamp.ns + a->config.idle_ns) / a->slot_ns + 1;
+    int64_t slot = due_ns(a, trace) / a->slot_ns + 1;
     if (a->is_turning) {
         slot = EF_MAX(slot, a->turn + 1);
         slot = EF_MIN(slot, a->turn + WHEEL_SLOTS - 1);
@@ -280,7 +292,7 @@ ef_assembler_close_idle(struct ef_assembler *a, struct ef_time now, unsigned mos
             const struct ef_open_trace *trace = ef_open_table_get(&a->table, number);
             a->due = trace->next;
             prefetch_whole(a, a->due);
-            if (ef_time_diff_ns(now, trace->last_stamp) >= a->config.idle_ns) {
+            if (now.ns >= due_ns(a, trace)) {
                 close_trace(a, number);
                 n++;
             } else {

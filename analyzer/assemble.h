@@ -12,7 +12,10 @@
  * it late: an open trace stands in a wheel of time slots by when it was due when
  * it was put there; a further copy only moves its `last_stamp`, and when the
  * slot's turn comes the trace is closed or put where it belongs by then. So a
- * copy touches no other trace than its own.
+ * copy touches no other trace than its own. A packet that its sender repeats
+ * again and again, equal in all that identifies it, would keep its trace open
+ * for ever: ten idle times after its first copy a trace is closed all the same,
+ * and the next copy opens another.
  *
  * Memory is taken at the start. A copy for which there is no room is dropped
  * and counted: EF_DROP_TABLE_FULL for each copy of a packet whose trace could

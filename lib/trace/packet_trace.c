@@ -106,11 +106,19 @@ order_hops(struct ef_trace *trace, bool by_outer_ttl)
     }
 }
 
+/* Two copies of one switch: its own clock tells, if both carry it. */
+static bool
+is_earlier(const struct ef_hop *a, const struct ef_hop *b)
+{
+    return a->flags & b->flags & EF_HOP_HAS_SWITCH_TIME ? ef_time_before(a->switch_time, b->switch_time)
+                                                        : ef_time_before(a->arrival, b->arrival);
+}
+
 static bool
 is_again_with_lower_ttl(const struct ef_hop *a, const struct ef_hop *b)
 {
     bool lower = b->ttl < a->ttl || (b->ttl == a->ttl && b->outer_ttl < a->outer_ttl);
-    return lower && is_same_place(a, b);
+    return lower && is_same_place(a, b) && !is_earlier(b, a);
 }
 
 static bool

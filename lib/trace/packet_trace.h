@@ -84,8 +84,9 @@ bool ef_hop_is_duplicate(const struct ef_hop *a, const struct ef_hop *b);
  * the arrival. Where all copies are encapsulated (an overlay, whose inner TTL
  * stands still), the outer TTL decides before the time does.
  *
- * Loop: a switch is there again with a lower TTL, in the same direction and
- * encapsulation. (A switch that copies at ingress and egress, or that sees a
+ * Loop: a switch is there again with a lower TTL and not earlier, in the same
+ * direction and encapsulation. (A sender that repeats a packet with a growing
+ * TTL, as traceroute does, makes no loop. A switch that copies at ingress and egress, or that sees a
  * packet go into a tunnel end beside it and come out again, is no loop.)
  *
  * Debug: a hop's DSCP has one of the bits `debug_dscp`. */

@@ -168,6 +168,26 @@ repeated_copies_are_counted_not_hops(void **state)
 }
 
 static void
+a_packet_repeated_for_ever_is_seen_now_and_then(void **state)
+{
+    struct fixture f;
+    begin(&f, 1 << 20);
+    /* Half an idle time between two: the trace is never idle. */
+    for (int64_t now = 0; now < 100 * IDLE; now += IDLE / 2) {
+        close_idle(&f, now);
+        add(&f, make_copy(1, 1, 64, now));
+        add(&f, make_copy(1, 2, 63, now + 1));
+    }
+    assert_in_range(f.closed.n, 9, 10);
+    for (unsigned i = 0; i < f.closed.n; i++) {
+        assert_int_equal(f.closed.traces[i].n_hops, 2);
+        assert_in_range(f.closed.traces[i].n_duplicates, 36, 42);
+        assert_false(f.closed.traces[i].loop);
+    }
+    end(&f);
+}
+
+static void
 the_original_is_kept_from_the_first_hop(void **state)
 {
     struct fixture f;
@@ -361,6 +381,7 @@ main(void)
         cmocka_unit_test(a_long_silence_closes_everything),
         cmocka_unit_test(stamps_ahead_of_the_clock_are_kept),
         cmocka_unit_test(repeated_copies_are_counted_not_hops),
+        cmocka_unit_test(a_packet_repeated_for_ever_is_seen_now_and_then),
         cmocka_unit_test(the_original_is_kept_from_the_first_hop),
         cmocka_unit_test(a_loop_fills_the_hops_and_is_counted),
         cmocka_unit_test(losses_mark_the_traces_of_that_time),

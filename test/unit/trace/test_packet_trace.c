@@ -111,6 +111,23 @@ a_switch_again_with_lower_ttl_is_a_loop(void **state)
 }
 
 static void
+the_same_packet_sent_with_a_higher_ttl_is_no_loop(void **state)
+{
+    /* A traceroute whose probes differ in nothing else. */
+    struct ef_trace t =
+        TRACE_OF(hop_at(1, 1, 1, 0), hop_at(1, 2, 10, 0), hop_at(2, 1, 11, 0), hop_at(1, 3, 20, 0), hop_at(2, 2, 21, 0));
+    assert_false(t.loop);
+    /* The switch's clock says more than the order in which copies came. */
+    t = TRACE_OF(hop_at(1, 1, 30, 100), hop_at(1, 2, 20, 200));
+    assert_false(t.loop);
+    t = TRACE_OF(hop_at(1, 2, 30, 100), hop_at(1, 1, 20, 200));
+    assert_true(t.loop);
+    /* A clock that stood still in between denies nothing. */
+    t = TRACE_OF(hop_at(1, 2, 20, 100), hop_at(1, 1, 20, 100));
+    assert_true(t.loop);
+}
+
+static void
 egress_and_tunnel_ends_are_no_loops(void **state)
 {
     struct ef_hop out = hop_at(1, 63, 2, 0), wrapped = hop_at(1, 63, 3, 0);
@@ -221,6 +238,7 @@ main(void)
         cmocka_unit_test(equal_ttl_is_ordered_by_time),
         cmocka_unit_test(an_overlay_is_ordered_by_its_outer_ttl),
         cmocka_unit_test(a_switch_again_with_lower_ttl_is_a_loop),
+        cmocka_unit_test(the_same_packet_sent_with_a_higher_ttl_is_no_loop),
         cmocka_unit_test(egress_and_tunnel_ends_are_no_loops),
         cmocka_unit_test(duplicates_are_told_from_hops),
         cmocka_unit_test(the_debug_mark_is_one_of_the_bits),
