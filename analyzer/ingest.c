@@ -175,6 +175,23 @@ note_overflows(struct ef_ingest *in)
     ef_counter_set(&in->overflows, stats.overflows);
 }
 
+/* The interface went away, or is there again; the source looks for it. */
+static void
+note_away(struct ef_ingest *in, bool is_away)
+{
+    bool was_away = atomic_load(&in->state) == EF_INGEST_AWAY;
+    if (is_away) {
+        ef_counter_add(&in->gaps, 1);
+    }
+    if (is_away && !was_away) {
+        ef_log_error("ingest", "source %s: %s; waiting for it", in->config.spec, ef_source_error(in->source));
+        atomic_store(&in->state, EF_INGEST_AWAY);
+    } else if (!is_away && was_away) {
+        ef_log_info("ingest", "source %s: the interface is there again", in->config.spec);
+        atomic_store(&in->state, EF_INGEST_RUNS);
+    }
+}
+
 static void
 finish(struct ef_ingest *in, int code)
 {
@@ -200,7 +217,8 @@ run(void *arg)
     for (unsigned burst = 0; !atomic_load_explicit(&in->stop, memory_order_relaxed); burst++) {
         int64_t asked = ef_time_mono().ns + in->start_offset;
         n = ef_source_receive(in->source, frames, EF_BURST, RECEIVE_TIMEOUT_MS);
-        if (n < 0) {
+        note_away(in, n == -ENODEV);
+        if (n < 0 && n != -ENODEV) {
             break;
         }
         if (n > 0) {
@@ -209,12 +227,12 @@ run(void *arg)
             /* Nothing is waiting: all until we asked was handed over. */
             publish_clock(in, EF_MAX(asked, in->stamp.ns));
         }
-        if (n == 0 || burst % OVERFLOW_CHECK_BURSTS == 0) {
+        if (n <= 0 || burst % OVERFLOW_CHECK_BURSTS == 0) {
             note_overflows(in);
         }
     }
     note_overflows(in);
-    if (n < 0) {
+    if (n < 0 && n != -ENODEV) {
         finish(in, n);
     }
     return NULL;

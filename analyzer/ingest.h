@@ -22,7 +22,7 @@
 #include "base/drop_reason.h"
 #include "io/source.h"
 
-enum ef_ingest_state { EF_INGEST_RUNS, EF_INGEST_ENDED, EF_INGEST_FAILED };
+enum ef_ingest_state { EF_INGEST_RUNS, EF_INGEST_AWAY, EF_INGEST_ENDED, EF_INGEST_FAILED };
 
 struct ef_ingest_config {
     const char *spec; /* Borrowed, like all here. */
@@ -44,6 +44,7 @@ struct ef_ingest {
 
     EF_CACHE_ALIGNED ef_counter frames;
     ef_counter overflows; /* Lost by the source. */
+    ef_counter gaps;      /* Grows while the interface is away: nobody knows how many are lost. */
     ef_counter drops[EF_N_DROP_REASONS];
     struct ef_switch_table switches;
 

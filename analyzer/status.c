@@ -130,7 +130,11 @@ static json_t *
 sources_json(const struct ef_analyzer *analyzer)
 {
     static const char *const states[] = {
-        [EF_INGEST_RUNS] = "running", [EF_INGEST_ENDED] = "ended", [EF_INGEST_FAILED] = "failed"};
+        [EF_INGEST_RUNS] = "running",
+        [EF_INGEST_AWAY] = "away",
+        [EF_INGEST_ENDED] = "ended",
+        [EF_INGEST_FAILED] = "failed",
+    };
     json_t *sources = json_array();
     for (unsigned i = 0; i < analyzer->n_ingests; i++) {
         const struct ef_ingest *in = &analyzer->ingests[i];

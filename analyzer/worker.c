@@ -91,7 +91,8 @@ note_losses(struct ef_worker *w)
     uint64_t losses = 0;
     for (unsigned i = 0; i < w->config.n_ingests; i++) {
         const struct ef_ingest *in = &w->config.ingests[i];
-        losses += ef_counter_get(&in->feeds[w->config.number].busy) + ef_counter_get(&in->overflows);
+        losses += ef_counter_get(&in->feeds[w->config.number].busy) + ef_counter_get(&in->overflows) +
+                  ef_counter_get(&in->gaps);
     }
     if (losses != w->losses) {
         w->losses = losses;

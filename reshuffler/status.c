@@ -4,6 +4,7 @@
 
 #include "reshuffler/status.h"
 
+#include <errno.h>
 #include <event2/buffer.h>
 #include <jansson.h>
 #include <netinet/in.h>
@@ -62,6 +63,24 @@ analyzers_json(const struct ef_plan *plan, const struct ef_totals *totals)
 }
 
 static json_t *
+sources_json(const struct ef_reshuffler *r)
+{
+    json_t *list = json_array();
+    for (unsigned i = 0; i < r->n_workers; i++) {
+        const char *text, *state = "running";
+        int result = ef_worker_result(r->workers[i], &text);
+        if (result) {
+            state = result == -ENODATA ? "ended" : "failed";
+        } else if (ef_worker_is_away(r->workers[i])) {
+            state = "away";
+        }
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s}", "source", ef_worker_source_spec(r->workers[i]), "state", state));
+    }
+    return list;
+}
+
+static json_t *
 vips_json(const struct ef_plan *plan)
 {
     json_t *list = json_array();
@@ -77,10 +96,11 @@ status_json(const struct ef_reshuffler *r)
 {
     struct ef_totals totals;
     ef_reshuffler_totals(r, &totals);
-    return json_pack("{s:s, s:s, s:s, s:f, s:o, s:I, s:I, s:o, s:o}", "role", "reshuffler", "name", r->conf->name,
+    return json_pack("{s:s, s:s, s:s, s:f, s:o, s:I, s:I, s:o, s:o, s:o}", "role", "reshuffler", "name", r->conf->name,
                      "version", PACKAGE_VERSION, "uptime_s", uptime_s(r), "vips", vips_json(&r->conf->plan),
                      "copies_received", (json_int_t) totals.received, "copies_sent", (json_int_t) totals.sent, "drops",
-                     drops_json(&totals), "analyzers", analyzers_json(&r->conf->plan, &totals));
+                     drops_json(&totals), "analyzers", analyzers_json(&r->conf->plan, &totals), "sources",
+                     sources_json(r));
 }
 
 static void

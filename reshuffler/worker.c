@@ -24,6 +24,7 @@ struct ef_worker {
     bool is_started;
     atomic_bool stop;
     atomic_int result;
+    atomic_bool is_away;
     struct ef_forwarder forwarder;
 };
 
@@ -73,19 +74,40 @@ ef_worker_create(const struct ef_plan *plan, const char *source_spec, const char
     return 0;
 }
 
+/* The interface went away, or is there again; the source looks for it. */
+static void
+note_away(struct ef_worker *w, bool is_away)
+{
+    if (is_away == atomic_load_explicit(&w->is_away, memory_order_relaxed)) {
+        return;
+    }
+    atomic_store(&w->is_away, is_away);
+    if (is_away) {
+        ef_log_error("worker", "source %s: %s; waiting for it", w->source_spec, ef_source_error(w->source));
+        return;
+    }
+    ef_log_info("worker", "source %s: the interface is there again", w->source_spec);
+    /* Perhaps in another namespace of the same name, as then is what we send to. */
+    struct ef_error err = EF_ERROR_INIT;
+    if (ef_sink_reopen(w->sink, &err)) {
+        ef_log_error("worker", "source %s: the sink stays as it was: %s", w->source_spec, err.text);
+    }
+}
+
 static void *
 run(void *arg)
 {
     struct ef_worker *w = arg;
     struct ef_frame frames[EF_BURST];
     int n = 0;
-    while (n >= 0 && !atomic_load_explicit(&w->stop, memory_order_relaxed)) {
+    while ((n >= 0 || n == -ENODEV) && !atomic_load_explicit(&w->stop, memory_order_relaxed)) {
         n = ef_source_receive(w->source, frames, EF_BURST, STOP_CHECK_MS);
+        note_away(w, n == -ENODEV);
         if (n > 0) {
             ef_forward_burst(&w->forwarder, frames, n);
         }
     }
-    if (n < 0) {
+    if (n < 0 && n != -ENODEV) {
         static const uint64_t one = 1;
         atomic_store(&w->result, n);
         if (write(w->notify_fd, &one, sizeof one) < 0) {
@@ -127,6 +149,12 @@ ef_worker_result(const struct ef_worker *w, const char **text)
     int result = atomic_load(&((struct ef_worker *) w)->result);
     *text = result ? ef_source_error(w->source) : "";
     return result;
+}
+
+bool
+ef_worker_is_away(const struct ef_worker *w)
+{
+    return atomic_load(&((struct ef_worker *) w)->is_away);
 }
 
 const char *

@@ -40,6 +40,9 @@ void ef_worker_add_totals(struct ef_worker *worker, struct ef_totals *sum);
  * ended the source; `*text` (borrowed) says why. */
 int ef_worker_result(const struct ef_worker *worker, const char **text);
 
+/* True while its interface is not there. */
+bool ef_worker_is_away(const struct ef_worker *worker);
+
 const char *ef_worker_source_spec(const struct ef_worker *worker);
 
 #endif

@@ -131,6 +131,12 @@ ef_sink_stats(const struct ef_sink *sink, struct ef_sink_stats *stats)
 }
 
 int
+ef_sink_reopen(struct ef_sink *sink, struct ef_error *err)
+{
+    return sink->class->reopen ? sink->class->reopen(sink, err) : 0;
+}
+
+int
 ef_sink_last_error(const struct ef_sink *sink)
 {
     return (int) ef_counter_get(&sink->last_error);

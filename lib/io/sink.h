@@ -47,6 +47,11 @@ void ef_sink_commit(struct ef_sink *sink, uint32_t len);
 /* Sends what is queued. */
 void ef_sink_flush(struct ef_sink *sink);
 
+/* For when the network was made anew: sends from now on in the namespace that
+ * has the sink's name today. The counters go on. Returns 0 or a negative errno
+ * with `err`; then the sink is as it was. */
+int ef_sink_reopen(struct ef_sink *sink, struct ef_error *err);
+
 /* May be called by any thread; packets that are still queued are in none. */
 void ef_sink_stats(const struct ef_sink *sink, struct ef_sink_stats *stats);
 

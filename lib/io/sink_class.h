@@ -25,6 +25,9 @@ struct ef_sink_class {
 
     /* Sends all of `packets` and counts each in `sink`. */
     void (*send)(struct ef_sink *sink, const struct ef_sink_packet packets[], int n);
+
+    /* As ef_sink_reopen(); NULL: nothing to do. */
+    int (*reopen)(struct ef_sink *sink, struct ef_error *err);
 };
 
 struct ef_sink {

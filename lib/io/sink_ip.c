@@ -25,6 +25,7 @@ enum { SEND_BUFFER_BYTES = 4 << 20, WAIT_MS = 10 };
 
 struct ip_sink {
     struct ef_sink sink;
+    char *netns;          /* NULL: our own. */
     int ipv4_fd, ipv6_fd; /* ipv6_fd is -1 where the kernel has no IPv6. */
 };
 
@@ -41,15 +42,22 @@ ip_sink_of(struct ef_sink *sink)
 }
 
 static void
-ip_sink_close(struct ef_sink *sink)
+close_sockets(struct ip_sink *s)
 {
-    struct ip_sink *s = ip_sink_of(sink);
     if (s->ipv4_fd >= 0) {
         close(s->ipv4_fd);
     }
     if (s->ipv6_fd >= 0) {
         close(s->ipv6_fd);
     }
+}
+
+static void
+ip_sink_close(struct ef_sink *sink)
+{
+    struct ip_sink *s = ip_sink_of(sink);
+    close_sockets(s);
+    free(s->netns);
     free(s);
 }
 
@@ -72,9 +80,9 @@ configure(int fd, int level, int hdrincl, int recverr, struct ef_error *err)
 }
 
 static int
-open_sockets(struct ip_sink *s, const char *netns, struct ef_error *err)
+open_sockets(struct ip_sink *s, struct ef_error *err)
 {
-    s->ipv4_fd = ef_netns_socket(netns, AF_INET, SOCK_RAW | SOCK_NONBLOCK, IPPROTO_RAW, err);
+    s->ipv4_fd = ef_netns_socket(s->netns, AF_INET, SOCK_RAW | SOCK_NONBLOCK, IPPROTO_RAW, err);
     if (s->ipv4_fd < 0) {
         return s->ipv4_fd;
     }
@@ -82,7 +90,7 @@ open_sockets(struct ip_sink *s, const char *netns, struct ef_error *err)
     if (rc) {
         return rc;
     }
-    s->ipv6_fd = ef_netns_socket(netns, AF_INET6, SOCK_RAW | SOCK_NONBLOCK, IPPROTO_RAW, err);
+    s->ipv6_fd = ef_netns_socket(s->netns, AF_INET6, SOCK_RAW | SOCK_NONBLOCK, IPPROTO_RAW, err);
     if (s->ipv6_fd < 0) {
         return s->ipv6_fd == -EAFNOSUPPORT ? 0 : s->ipv6_fd;
     }
@@ -106,12 +114,31 @@ ip_sink_open(const char *where, struct ef_sink **out, struct ef_error *err)
         return ef_error_set(err, -ENOMEM, "out of memory");
     }
     s->ipv4_fd = s->ipv6_fd = -1;
-    rc = open_sockets(s, netns, err);
+    if (netns && !(s->netns = strdup(netns))) {
+        rc = ef_error_set(err, -ENOMEM, "out of memory");
+    } else {
+        rc = open_sockets(s, err);
+    }
     if (rc) {
         ip_sink_close(&s->sink);
         return rc;
     }
     *out = &s->sink;
+    return 0;
+}
+
+static int
+ip_sink_reopen(struct ef_sink *sink, struct ef_error *err)
+{
+    struct ip_sink *s = ip_sink_of(sink), fresh = {.netns = s->netns, .ipv4_fd = -1, .ipv6_fd = -1};
+    int rc = open_sockets(&fresh, err);
+    if (rc) {
+        close_sockets(&fresh);
+        return rc;
+    }
+    close_sockets(s);
+    s->ipv4_fd = fresh.ipv4_fd;
+    s->ipv6_fd = fresh.ipv6_fd;
     return 0;
 }
 
@@ -219,4 +246,5 @@ const struct ef_sink_class ef_sink_ip_class = {
     .open = ip_sink_open,
     .close = ip_sink_close,
     .send = ip_sink_send,
+    .reopen = ip_sink_reopen,
 };

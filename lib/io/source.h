@@ -42,10 +42,12 @@ int ef_source_open(const char *spec, uint64_t ring_bytes, struct ef_source **sou
 void ef_source_close(struct ef_source *source);
 
 /* Takes up to `max` frames; waits up to `timeout_ms` if there is none. Returns
- * their number, 0 on timeout or signal, -ENODATA at the end of a file, or another
- * negative errno (the source is then unusable): -ENODEV the interface went away,
- * -EIO the file is damaged; what it held before that was returned. An interface
- * that is only down gives nothing until it is up again. */
+ * their number, 0 on timeout or signal, -ENODEV while the interface is away, or
+ * another negative errno, after which the source is unusable: -ENODATA at the end
+ * of a file, -EIO the file is damaged; what it held before that was returned.
+ *
+ * An interface that is only down gives nothing until it is up again. One that
+ * went away is looked for by its name, now and then: go on calling. */
 int ef_source_receive(struct ef_source *source, struct ef_frame *frames, int max, int timeout_ms);
 
 /* Why ef_source_receive() returned a negative errno, for people. Borrowed. */

@@ -6,10 +6,16 @@
  * A block goes back to the kernel at the call after the one that returned its
  * last frame, since a burst borrows the frames. Blocks are small, because one
  * frame alone may occupy a block: their number bounds how long we may pause at
- * low rates, their total size how long at high rates. */
+ * low rates, their total size how long at high rates.
+ *
+ * An interface that went away may come back, as another one of the same name
+ * and perhaps in another namespace of the same name: then everything is opened
+ * anew. Only the descriptor's number stays, by which other threads read the
+ * kernel's counter. */
 #include <config.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -39,13 +45,19 @@ enum {
     RETIRE_MS = 4,
     VLAN_TAG_BYTES = 4,
     MAC_ADDRESSES_BYTES = 12,
+    FIRST_RETRY_MS = 100, /* After an interface went away; then twice as long, up to ... */
+    LAST_RETRY_MS = 1600,
 };
 
 struct afpacket {
     struct ef_source source;
     char name[IFNAMSIZ];
+    char *netns; /* NULL: our own. */
+    uint64_t ring_bytes;
     int fd;
-    bool is_down;
+    bool is_down, is_away;
+    struct ef_time next_retry; /* While away; monotonic time. */
+    int retry_ms;
     struct ef_gre_silencer silencer;
     uint8_t *ring;
     uint32_t n_blocks;
@@ -72,15 +84,15 @@ fail(struct ef_error *err, const char *what)
 }
 
 static int
-find_interface(const struct afpacket *s, const char *netns, int *ifindex, struct ef_error *err)
+find_interface(const struct afpacket *s, int *ifindex, struct ef_error *err)
 {
     struct ifreq request = {0};
     memcpy(request.ifr_name, s->name, sizeof request.ifr_name);
     if (ioctl(s->fd, SIOCGIFINDEX, &request)) {
         int code = errno;
-        return netns
+        return s->netns
                    ? ef_error_set(err, -code, "no interface '%s' in network namespace '%s'; `ip -n %s link` lists them",
-                                  s->name, netns, netns)
+                                  s->name, s->netns, s->netns)
                    : ef_error_set(err, -code, "no interface '%s'; `ip link` lists them", s->name);
     }
     *ifindex = request.ifr_ifindex;
@@ -113,9 +125,9 @@ set_options(const struct afpacket *s, struct ef_error *err)
 }
 
 static int
-map_ring(struct afpacket *s, uint64_t ring_bytes, struct ef_error *err)
+map_ring(struct afpacket *s, struct ef_error *err)
 {
-    uint64_t n_blocks = (ring_bytes ? ring_bytes : DEFAULT_RING_BYTES) / BLOCK_BYTES;
+    uint64_t n_blocks = (s->ring_bytes ? s->ring_bytes : DEFAULT_RING_BYTES) / BLOCK_BYTES;
     if (n_blocks > INT32_MAX / BLOCK_BYTES) {
         return ef_error_set(err, -ERANGE, "a receive ring has at most 2 GiB");
     }
@@ -158,37 +170,51 @@ attach(const struct afpacket *s, int ifindex, struct ef_error *err)
 }
 
 static int
-set_up(struct afpacket *s, const char *netns, uint64_t ring_bytes, struct ef_error *err)
+set_up(struct afpacket *s, struct ef_error *err)
 {
     int ifindex = 0;
-    s->fd = ef_netns_socket(netns, AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, 0, err);
+    s->fd = ef_netns_socket(s->netns, AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, 0, err);
     if (s->fd < 0) {
         return s->fd;
     }
-    int rc = find_interface(s, netns, &ifindex, err);
+    int rc = find_interface(s, &ifindex, err);
     if (!rc) {
         rc = set_options(s, err);
     }
     if (!rc) {
-        rc = map_ring(s, ring_bytes, err);
+        rc = map_ring(s, err);
     }
     if (!rc) {
-        rc = ef_gre_silencer_init(&s->silencer, netns, err);
+        rc = ef_gre_silencer_init(&s->silencer, s->netns, err);
     }
     return rc ? rc : attach(s, ifindex, err);
+}
+
+static void
+unmap_ring(struct afpacket *s)
+{
+    if (s->ring) {
+        munmap(s->ring, (size_t) BLOCK_BYTES * s->n_blocks);
+        s->ring = NULL;
+    }
+}
+
+static void
+tear_down(struct afpacket *s)
+{
+    unmap_ring(s);
+    if (s->fd >= 0) {
+        close(s->fd);
+    }
+    ef_gre_silencer_deinit(&s->silencer);
 }
 
 static void
 afpacket_close(struct ef_source *source)
 {
     struct afpacket *s = afpacket_of(source);
-    if (s->ring) {
-        munmap(s->ring, (size_t) BLOCK_BYTES * s->n_blocks);
-    }
-    if (s->fd >= 0) {
-        close(s->fd);
-    }
-    ef_gre_silencer_deinit(&s->silencer);
+    tear_down(s);
+    free(s->netns);
     free(s);
 }
 
@@ -201,10 +227,14 @@ afpacket_open(const char *where, uint64_t ring_bytes, struct ef_source **out, st
     }
     s->fd = -1;
     s->silencer = (struct ef_gre_silencer){-1, -1};
+    s->ring_bytes = ring_bytes;
     const char *netns;
     int rc = ef_spec_split_netns(where, s->name, sizeof s->name, &netns, err);
+    if (!rc && netns && !(s->netns = strdup(netns))) {
+        rc = ef_error_set(err, -ENOMEM, "out of memory");
+    }
     if (!rc) {
-        rc = set_up(s, netns, ring_bytes, err);
+        rc = set_up(s, err);
     }
     if (rc) {
         afpacket_close(&s->source);
@@ -296,7 +326,7 @@ static int
 take_burst(struct afpacket *s, struct ef_frame *frames, int max)
 {
     int n = 0;
-    while (n < max && enter_block(s)) {
+    while (n < max && s->ring && enter_block(s)) {
         take_frame(s, &frames[n++]);
     }
     return n;
@@ -312,7 +342,13 @@ check_interface(struct afpacket *s)
     if (getsockname(s->fd, (struct sockaddr *) &address, &len)) {
         return fail(&s->source.error, "getsockname");
     }
-    return address.sll_ifindex > 0 ? 0 : ef_error_set(&s->source.error, -ENODEV, "interface '%s' went away", s->name);
+    if (address.sll_ifindex > 0) {
+        return 0;
+    }
+    s->is_away = true;
+    s->retry_ms = FIRST_RETRY_MS;
+    s->next_retry.ns = ef_time_mono().ns + s->retry_ms * EF_NS_PER_MS;
+    return ef_error_set(&s->source.error, -ENODEV, "interface '%s' went away", s->name);
 }
 
 static int
@@ -335,28 +371,6 @@ wait_for_frames(struct afpacket *s, int timeout_ms)
     return s->is_down ? check_interface(s) : 0;
 }
 
-static int
-afpacket_receive(struct ef_source *source, struct ef_frame *frames, int max, int timeout_ms)
-{
-    struct afpacket *s = afpacket_of(source);
-    leave_block_if_read(s);
-    while (s->oldest < s->current) {
-        give_back(block_at(s, s->oldest++));
-    }
-    int n = take_burst(s, frames, max);
-    if (!n) {
-        int rc = wait_for_frames(s, timeout_ms);
-        if (rc) {
-            return rc;
-        }
-        n = take_burst(s, frames, max);
-    }
-    if (n) {
-        s->is_down = false;
-    }
-    return n;
-}
-
 /* Reading the kernel's counter sets it to zero, so the sum is kept here. */
 static uint64_t
 afpacket_overflows(struct ef_source *source)
@@ -368,6 +382,82 @@ afpacket_overflows(struct ef_source *source)
         atomic_fetch_add_explicit(&s->overflows, stats.tp_drops, memory_order_relaxed);
     }
     return atomic_load_explicit(&s->overflows, memory_order_relaxed);
+}
+
+/* Gives the ring of the lost interface back, so that there is never memory for
+ * two. What it held was read: it is empty, and was so a retry ago or more. */
+static void
+free_ring(struct afpacket *s)
+{
+    struct tpacket_req3 none = {0};
+    unmap_ring(s);
+    setsockopt(s->fd, SOL_PACKET, PACKET_RX_RING, &none, sizeof none);
+}
+
+/* Opens the interface that has the name now. */
+static int
+reopen(struct afpacket *s)
+{
+    struct afpacket fresh = {.fd = -1, .silencer = {-1, -1}, .netns = s->netns, .ring_bytes = s->ring_bytes};
+    memcpy(fresh.name, s->name, sizeof fresh.name);
+    free_ring(s);
+    int rc = set_up(&fresh, NULL);
+    if (!rc) {
+        afpacket_overflows(&s->source); /* The last of the old socket. */
+        rc = dup3(fresh.fd, s->fd, O_CLOEXEC) < 0 ? -errno : 0;
+    }
+    if (rc) {
+        tear_down(&fresh);
+        return rc;
+    }
+    close(fresh.fd);
+    ef_gre_silencer_deinit(&s->silencer);
+    s->silencer = fresh.silencer;
+    s->ring = fresh.ring;
+    s->n_blocks = fresh.n_blocks;
+    s->oldest = s->current = 0;
+    s->is_away = s->is_down = false;
+    return 0;
+}
+
+/* Waits, and tries to reopen when it is time to. */
+static int
+wait_for_interface(struct afpacket *s, int timeout_ms)
+{
+    int64_t left_ms = ef_time_diff_ns(s->next_retry, ef_time_mono()) / EF_NS_PER_MS + 1;
+    if (left_ms > 0) {
+        poll(NULL, 0, (int) EF_MIN(left_ms, (int64_t) timeout_ms));
+    }
+    if (ef_time_before(s->next_retry, ef_time_mono())) {
+        if (!reopen(s)) {
+            return 0;
+        }
+        s->retry_ms = EF_MIN(2 * s->retry_ms, (int) LAST_RETRY_MS);
+        s->next_retry.ns = ef_time_mono().ns + s->retry_ms * EF_NS_PER_MS;
+    }
+    return -ENODEV;
+}
+
+static int
+afpacket_receive(struct ef_source *source, struct ef_frame *frames, int max, int timeout_ms)
+{
+    struct afpacket *s = afpacket_of(source);
+    leave_block_if_read(s);
+    while (s->oldest < s->current) {
+        give_back(block_at(s, s->oldest++));
+    }
+    int n = take_burst(s, frames, max);
+    if (!n) {
+        int rc = s->is_away ? wait_for_interface(s, timeout_ms) : wait_for_frames(s, timeout_ms);
+        if (rc) {
+            return rc;
+        }
+        n = take_burst(s, frames, max);
+    }
+    if (n) {
+        s->is_down = false;
+    }
+    return n;
 }
 
 const struct ef_source_class ef_source_afpacket_class = {

@@ -339,7 +339,7 @@ has_echo_replies() { # FILE
     [ "$(n_captured "$D/out.pcap")" -eq 19 ]
 }
 
-@test "an interface that is down is waited for, one that goes away is the end" {
+@test "an interface that is down or away is waited for" {
     ip -n "$NS-r" link add x0 address "$MAC" type veth peer name x1
     ip -n "$NS-r" link set x0 up
     ip -n "$NS-r" link set x1 up
@@ -354,10 +354,18 @@ has_echo_replies() { # FILE
     "$EF_BUILD/test/tools/send_frames" --to "$MAC" "$D/in.pcap" "x1@$NS-r"
     until_true status_is '.copies_sent == 5'
     ip -n "$NS-r" link delete x0
-    local rc=0
-    wait "$PID" || rc=$?
-    [ "$rc" -eq 1 ]
+    until_true status_is '.sources[0].state == "away"'
     grep -q "source afpacket:x0@$NS-r: interface 'x0' went away" "$D/log"
+    ip -n "$NS-r" link add x0 address "$MAC" type veth peer name x1
+    ip -n "$NS-r" link set x0 up
+    ip -n "$NS-r" link set x1 up
+    until_true status_is '.sources[0].state == "running"'
+    "$EF_BUILD/test/tools/send_frames" --to "$MAC" "$D/in.pcap" "x1@$NS-r"
+    until_true status_is ".copies_sent == 10 and $ADDS_UP"
+    ip -n "$NS-r" link delete x0
+    until_true status_is '.sources[0].state == "away"'
+    kill "$PID"
+    wait "$PID"
 }
 
 refused() { # EXIT_STATUS TEXT ARGUMENT...

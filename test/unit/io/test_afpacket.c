@@ -387,9 +387,8 @@ unknown_interface_is_explained(void **state)
     assert_string_equal(err.text, "source 'afpacket:middle': no interface 'middle'; `ip link` lists them");
 }
 
-/* Runs last: it removes the interfaces. */
 static void
-interface_may_be_down_but_not_go_away(void **state)
+interface_may_be_down(void **state)
 {
     NEED_NAMESPACE();
     struct ef_source *source = open_right(0);
@@ -402,13 +401,65 @@ interface_may_be_down_but_not_go_away(void **state)
     send_copies(left, IPPROTO_GRE, 9, 1);
     assert_int_equal(ef_source_receive(source, &frame, 1, WAIT_MS), 1);
     close(left);
+    ef_source_close(source);
+}
+
+static int
+receive_until(struct ef_source *source, bool (*wanted)(int), struct ef_frame *frame)
+{
+    for (int i = 0;; i++) {
+        int rc = ef_source_receive(source, frame, 1, 50);
+        if (wanted(rc) || i == 200) {
+            return rc;
+        }
+    }
+}
+
+static bool
+is_away(int rc)
+{
+    return rc == -ENODEV;
+}
+
+static bool
+is_there(int rc)
+{
+    return rc >= 0;
+}
+
+static bool
+is_frame(int rc)
+{
+    return rc == 1;
+}
+
+/* Runs last: it replaces the interfaces. */
+static void
+interface_that_went_away_may_come_back(void **state)
+{
+    NEED_NAMESPACE();
+    struct ef_source *source = open_right(0);
+    struct ef_source_stats stats;
+    struct ef_frame frame;
+    for (uint64_t round = 1; round <= 3; round++) {
+        assert_int_equal(system("ip link delete left"), 0);
+        assert_int_equal(receive_until(source, is_away, &frame), -ENODEV);
+        assert_string_equal(ef_source_error(source), "interface 'right' went away");
+        assert_int_equal(ef_source_receive(source, &frame, 1, 10), -ENODEV);
+        assert_int_equal(system("ip link add left type veth peer name right && ip link set left up && "
+                                "ip link set right up"),
+                         0);
+        assert_int_equal(receive_until(source, is_there, &frame), 0);
+        int left = open_left();
+        send_copies(left, IPPROTO_GRE, 9, 1);
+        close(left);
+        assert_int_equal(receive_until(source, is_frame, &frame), 1);
+        ef_source_stats(source, &stats);
+        assert_int_equal(stats.frames, round);
+        assert_int_equal(stats.overflows, 0);
+    }
     assert_int_equal(system("ip link delete left"), 0);
-    int rc;
-    do {
-        rc = ef_source_receive(source, &frame, 1, WAIT_MS);
-    } while (!rc);
-    assert_int_equal(rc, -ENODEV);
-    assert_string_equal(ef_source_error(source), "interface 'right' went away");
+    assert_int_equal(receive_until(source, is_away, &frame), -ENODEV);
     ef_source_close(source);
 }
 
@@ -416,11 +467,17 @@ int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies_arrive_in_order),         cmocka_unit_test(burst_is_lent_until_the_next_call),
-        cmocka_unit_test(overflows_are_counted_exactly),  cmocka_unit_test(vlan_tag_is_there_again),
-        cmocka_unit_test(kernel_does_not_answer_copies),  cmocka_unit_test(own_packets_are_not_received),
-        cmocka_unit_test(sink_keeps_the_source_address),  cmocka_unit_test(sink_counts_what_the_kernel_refuses),
-        cmocka_unit_test(unknown_interface_is_explained), cmocka_unit_test(interface_may_be_down_but_not_go_away),
+        cmocka_unit_test(copies_arrive_in_order),
+        cmocka_unit_test(burst_is_lent_until_the_next_call),
+        cmocka_unit_test(overflows_are_counted_exactly),
+        cmocka_unit_test(vlan_tag_is_there_again),
+        cmocka_unit_test(kernel_does_not_answer_copies),
+        cmocka_unit_test(own_packets_are_not_received),
+        cmocka_unit_test(sink_keeps_the_source_address),
+        cmocka_unit_test(sink_counts_what_the_kernel_refuses),
+        cmocka_unit_test(unknown_interface_is_explained),
+        cmocka_unit_test(interface_may_be_down),
+        cmocka_unit_test(interface_that_went_away_may_come_back),
     };
     return cmocka_run_group_tests(tests, make_namespace, NULL);
 }

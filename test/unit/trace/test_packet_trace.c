@@ -114,8 +114,8 @@ static void
 the_same_packet_sent_with_a_higher_ttl_is_no_loop(void **state)
 {
     /* A traceroute whose probes differ in nothing else. */
-    struct ef_trace t =
-        TRACE_OF(hop_at(1, 1, 1, 0), hop_at(1, 2, 10, 0), hop_at(2, 1, 11, 0), hop_at(1, 3, 20, 0), hop_at(2, 2, 21, 0));
+    struct ef_trace t = TRACE_OF(hop_at(1, 1, 1, 0), hop_at(1, 2, 10, 0), hop_at(2, 1, 11, 0), hop_at(1, 3, 20, 0),
+                                 hop_at(2, 2, 21, 0));
     assert_false(t.loop);
     /* The switch's clock says more than the order in which copies came. */
     t = TRACE_OF(hop_at(1, 1, 30, 100), hop_at(1, 2, 20, 200));
