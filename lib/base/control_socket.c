@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/options.h"
 
-enum { MAX_COMMANDS = 32, MAX_WORDS = 64, MAX_LINE_BYTES = 65536, IDLE_TIMEOUT_S = 10 };
+enum { MAX_COMMANDS = 32, MAX_WORDS = 64, MAX_LINE_BYTES = 65536, IDLE_TIMEOUT_S = 10, ACCEPT_AGAIN_MS = 500 };
 
 struct command {
     const char *name, *usage, *help;
@@ -30,6 +30,7 @@ struct command {
 struct ef_control {
     struct event_base *base;
     struct evconnlistener *listener;
+    struct event *accept_again;
     struct sockaddr_un address;
     struct command commands[MAX_COMMANDS];
     size_t n_commands;
@@ -156,6 +157,24 @@ on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *
     bufferevent_enable(bev, EV_READ | EV_WRITE);
 }
 
+/* Without free file descriptors the next client stays in the backlog, and the
+ * socket readable: looking again at once would take a whole core. */
+static void
+on_accept_error(struct evconnlistener *listener, void *ctx)
+{
+    static const struct timeval later = {.tv_usec = ACCEPT_AGAIN_MS * 1000};
+    struct ef_control *control = ctx;
+    EF_LOG_LIMITED(EF_LOG_WARN, "control", "cannot accept on %s: %s", control->address.sun_path, strerror(errno));
+    evconnlistener_disable(listener);
+    event_add(control->accept_again, &later);
+}
+
+static void
+on_accept_again(evutil_socket_t fd, short what, void *ctx)
+{
+    evconnlistener_enable(((struct ef_control *) ctx)->listener);
+}
+
 /* A socket file that nobody listens on is left over from a killed process. */
 static int
 remove_stale(const struct sockaddr_un *address, struct ef_error *err)
@@ -204,6 +223,12 @@ ef_control_create(struct event_base *base, const char *path, struct ef_control *
         free(control);
         return ef_error_set(err, -code, "cannot listen on control socket %s: %s", path, strerror(code));
     }
+    control->accept_again = evtimer_new(base, on_accept_again, control);
+    if (!control->accept_again) {
+        ef_control_destroy(control);
+        return ef_error_set(err, -ENOMEM, "out of memory");
+    }
+    evconnlistener_set_error_cb(control->listener, on_accept_error);
     ef_control_add(control, "help", "", "this list", show_help, control);
     ef_control_add(control, "log-level", "[LEVEL]", "show or set: error, warn, info, debug", log_level, NULL);
     ef_control_add(control, "version", "", "the version that runs", show_version, NULL);
@@ -215,6 +240,9 @@ void
 ef_control_destroy(struct ef_control *control)
 {
     if (control) {
+        if (control->accept_again) {
+            event_free(control->accept_again);
+        }
         evconnlistener_free(control->listener);
         unlink(control->address.sun_path);
         free(control);

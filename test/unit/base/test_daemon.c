@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -123,6 +124,59 @@ control_socket_answers(void **state)
 }
 
 static void
+note_fired(evutil_socket_t fd, short what, void *fired)
+{
+    *(bool *) fired = true;
+}
+
+/* Rounds that the event loop makes within 100 ms. */
+static unsigned
+rounds_in_100_ms(struct event_base *base)
+{
+    static const struct timeval interval = {.tv_usec = 100000};
+    bool fired = false;
+    unsigned rounds = 0;
+    event_base_once(base, -1, EV_TIMEOUT, note_fired, &fired, &interval);
+    while (!fired) {
+        event_base_loop(base, EVLOOP_ONCE);
+        rounds++;
+    }
+    return rounds;
+}
+
+static void
+control_socket_waits_for_file_descriptors(void **state)
+{
+    struct event_base *base = event_base_new();
+    struct ef_control *control;
+    assert_int_equal(ef_control_create(base, path_of("ctl"), &control, NULL), 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path_of("ctl"));
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    struct rlimit old, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    none = old;
+    none.rlim_cur = (rlim_t) fd + 1; /* The next one would be beyond it. */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *) &address, sizeof address), 0);
+    unsigned rounds = rounds_in_100_ms(base);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_true(rounds < 10);
+
+    /* It is served when there are some again. */
+    assert_int_equal(write(fd, "version\n", 8), 8);
+    char answer[64];
+    ssize_t n;
+    while ((n = recv(fd, answer, sizeof answer, MSG_DONTWAIT)) < 0) {
+        event_base_loop(base, EVLOOP_ONCE);
+    }
+    assert_true(n > 0 && !memcmp(answer, PACKAGE_STRING, strlen(PACKAGE_STRING)));
+    close(fd);
+    ef_control_destroy(control);
+    event_base_free(base);
+}
+
+static void
 stale_control_socket_is_replaced(void **state)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -196,6 +250,7 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(control_socket_answers),
+        cmocka_unit_test(control_socket_waits_for_file_descriptors),
         cmocka_unit_test(stale_control_socket_is_replaced),
         cmocka_unit_test(detached_daemon_reports_readiness),
         cmocka_unit_test(log_limit_counts_what_it_leaves_out),
