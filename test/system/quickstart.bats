@@ -54,8 +54,21 @@ start() {
     [ "$before" = "$after" ]
 }
 
+# kill_and_wait PIDFILE: a killed process is gone a little later.
+kill_and_wait() {
+    local pid i
+    pid=$(cat "$1")
+    kill -KILL "$pid"
+    for ((i = 0; i < 100; i++)); do
+        [[ $(ps -o stat= -p "$pid") == [!Z]* ]] || return 0
+        read -rt 0.05 <> <(:) || :
+    done
+    echo "process $pid does not die"
+    return 1
+}
+
 @test "a second run starts a killed daemon again" {
-    kill -KILL "$(cat /run/everflow/demo-suite/analyzer1.pid)"
+    kill_and_wait /run/everflow/demo-suite/analyzer1.pid
     run -1 "$QUICKSTART" status
     [[ $output == *"analyzer1 "*DEAD* ]]
     start
@@ -63,7 +76,7 @@ start() {
 }
 
 @test "a second run starts a fabric with a killed switch again" {
-    kill -KILL "$(cat /run/everflow/demo/spine1/ovs-vswitchd.pid)"
+    kill_and_wait /run/everflow/demo/spine1/ovs-vswitchd.pid
     run -1 "$QUICKSTART" status
     start
     run -0 "$QUICKSTART" status
