@@ -1,1 +1,8 @@
-# lib/store: sources are added here: lib_libeverflow_a_SOURCES += lib/store/...
+lib_libeverflow_a_SOURCES += \
+	lib/store/append.c \
+	lib/store/bucket_pool.c lib/store/bucket_pool.h \
+	lib/store/multilog.c lib/store/multilog.h lib/store/multilog_private.h \
+	lib/store/query.c \
+	lib/store/schema.c lib/store/schema.h \
+	lib/store/snapshot.c
+EXTRA_DIST += lib/store/README.md

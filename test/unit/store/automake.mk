@@ -1,1 +1,7 @@
-# test/unit/store: see test/unit/base/automake.mk for the pattern
+if HAVE_CMOCKA
+check_PROGRAMS += test/unit/store/test_multilog
+TESTS += test/unit/store/test_multilog
+test_unit_store_test_multilog_SOURCES = test/unit/store/test_multilog.c
+test_unit_store_test_multilog_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_store_test_multilog_LDADD = $(EF_TEST_LDADD)
+endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Appending to a multilog: rows become columns, buckets begin, the oldest
+ * leave, the tail is published; see multilog_private.h. */
+#include <config.h>
+
+#include "store/multilog_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* --- Buckets --------------------------------------------------------------------- */
+
+void
+ef_lane_seal(struct ef_multilog_writer *lane)
+{
+    if (lane->open) {
+        atomic_store_explicit(&lane->open->n_rows, lane->row, memory_order_release);
+        atomic_fetch_add_explicit(&lane->n_sealed, 1, memory_order_release);
+        lane->open = NULL;
+    }
+}
+
+/* The lane whose oldest sealed bucket is the oldest of all, or NULL. A bucket
+ * may leave under our eyes; taking it then fails, and we look again. */
+static struct ef_multilog_writer *
+oldest_lane(struct ef_multilog *log, uint64_t *first)
+{
+    struct ef_multilog_writer *oldest = NULL;
+    int64_t oldest_ns = 0;
+    for (unsigned i = 0; i < log->n_lanes; i++) {
+        struct ef_multilog_writer *lane = &log->lanes[i];
+        uint64_t sequence = atomic_load_explicit(&lane->first, memory_order_acquire);
+        if (sequence >= atomic_load_explicit(&lane->n_sealed, memory_order_acquire)) {
+            continue;
+        }
+        int64_t newest_ns = atomic_load_explicit(&ef_lane_bucket(lane, sequence)->max_ns, memory_order_relaxed);
+        if (!oldest || newest_ns < oldest_ns) {
+            oldest = lane;
+            oldest_ns = newest_ns;
+            *first = sequence;
+        }
+    }
+    return oldest;
+}
+
+/* Lets the oldest bucket go; false if there is none that is sealed. */
+static bool
+evict_oldest(struct ef_multilog *log)
+{
+    uint64_t first;
+    struct ef_multilog_writer *lane;
+    while ((lane = oldest_lane(log, &first))) {
+        struct ef_bucket *bucket = ef_lane_bucket(lane, first);
+        if (atomic_compare_exchange_strong_explicit(&lane->first, &first, first + 1, memory_order_acq_rel,
+                                                    memory_order_relaxed)) {
+            uint32_t n_rows = atomic_load_explicit(&bucket->n_rows, memory_order_acquire);
+            atomic_fetch_add_explicit(&log->n_evicted, n_rows, memory_order_relaxed);
+            ef_bucket_drop(&log->pool, bucket);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Begins the lane's next bucket. Memory comes first: nothing is promised before
+ * it is there. */
+static int
+begin_bucket(struct ef_multilog_writer *lane)
+{
+    struct ef_multilog *log = lane->log;
+    struct ef_bucket *bucket;
+    while (!(bucket = ef_bucket_take(&log->pool))) {
+        if (!evict_oldest(log)) {
+            return -ENOBUFS;
+        }
+    }
+    uint64_t sequence = atomic_load_explicit(&lane->n_begun, memory_order_relaxed);
+    atomic_store_explicit(&bucket->n_rows, log->bucket_rows, memory_order_relaxed);
+    atomic_store_explicit(&bucket->id, ef_bucket_id(lane, sequence), memory_order_relaxed);
+    atomic_store_explicit(&bucket->min_ns, INT64_MAX, memory_order_relaxed);
+    atomic_store_explicit(&bucket->max_ns, INT64_MIN, memory_order_relaxed);
+    bucket->first_record = atomic_load_explicit(&lane->tail, memory_order_relaxed);
+    atomic_store_explicit(&bucket->refs, 1, memory_order_release);
+    atomic_store_explicit(&lane->buckets[sequence % log->pool.n_buckets], ef_bucket_number(&log->pool, bucket),
+                          memory_order_release);
+    atomic_store_explicit(&lane->n_begun, sequence + 1, memory_order_release);
+    lane->open = bucket;
+    lane->row = 0;
+    lane->variable_used = 0;
+    return 0;
+}
+
+static bool
+fits(const struct ef_multilog_writer *lane, uint32_t n, uint64_t variable_bytes)
+{
+    const struct ef_multilog *log = lane->log;
+    return lane->open && n <= log->bucket_rows - lane->row &&
+           variable_bytes <= log->bucket_variable_bytes - lane->variable_used;
+}
+
+/* --- Rows to columns -------------------------------------------------------------- */
+
+static EF_ALWAYS_INLINE void
+copy_fixed(uint8_t *to, const uint8_t *from, uint32_t stride, uint32_t width, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(to + (size_t) i * width, from + (size_t) i * stride, width);
+    }
+}
+
+/* A copy of constant size is a load and a store; a call of memcpy() is ten. */
+static void
+copy_column(uint8_t *to, const uint8_t *from, uint32_t stride, uint32_t width, uint32_t n)
+{
+    switch (width) {
+    case 1:
+        copy_fixed(to, from, stride, 1, n);
+        break;
+    case 2:
+        copy_fixed(to, from, stride, 2, n);
+        break;
+    case 4:
+        copy_fixed(to, from, stride, 4, n);
+        break;
+    case 6:
+        copy_fixed(to, from, stride, 6, n);
+        break;
+    case 8:
+        copy_fixed(to, from, stride, 8, n);
+        break;
+    case 16:
+        copy_fixed(to, from, stride, 16, n);
+        break;
+    default:
+        copy_fixed(to, from, stride, width, n);
+    }
+}
+
+static struct ef_bytes
+variable_part(const struct ef_schema *schema, const uint8_t *record)
+{
+    struct ef_bytes part;
+    memcpy(&part, record + schema->columns[schema->variable].offset, sizeof part);
+    return part;
+}
+
+static uint64_t
+variable_bytes(const struct ef_schema *schema, const uint8_t *records, uint32_t n)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; schema->variable >= 0 && i < n; i++) {
+        sum += variable_part(schema, records + (size_t) i * schema->record_bytes).len;
+    }
+    return sum;
+}
+
+static void
+copy_variable(struct ef_multilog_writer *lane, const uint8_t *records, uint32_t n)
+{
+    const struct ef_multilog *log = lane->log;
+    uint8_t *parts = (uint8_t *) lane->open + log->variable_at;
+    uint8_t *ends = ef_bucket_column(log, lane->open, (unsigned) log->schema.variable);
+    for (uint32_t i = 0; i < n; i++) {
+        struct ef_bytes part = variable_part(&log->schema, records + (size_t) i * log->schema.record_bytes);
+        if (part.len) {
+            memcpy(parts + lane->variable_used, part.data, part.len);
+        }
+        lane->variable_used += part.len;
+        memcpy(ends + (size_t) (lane->row + i) * sizeof(uint32_t), &lane->variable_used, sizeof(uint32_t));
+    }
+}
+
+static void
+widen_times(struct ef_bucket *bucket, const uint8_t *times, uint32_t n)
+{
+    int64_t min_ns = atomic_load_explicit(&bucket->min_ns, memory_order_relaxed);
+    int64_t max_ns = atomic_load_explicit(&bucket->max_ns, memory_order_relaxed);
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t ns;
+        memcpy(&ns, times + (size_t) i * sizeof ns, sizeof ns);
+        min_ns = EF_MIN(min_ns, ns);
+        max_ns = EF_MAX(max_ns, ns);
+    }
+    atomic_store_explicit(&bucket->min_ns, min_ns, memory_order_relaxed);
+    atomic_store_explicit(&bucket->max_ns, max_ns, memory_order_relaxed);
+}
+
+static void
+write_rows(struct ef_multilog_writer *lane, const uint8_t *records, uint32_t n)
+{
+    const struct ef_multilog *log = lane->log;
+    const struct ef_schema *schema = &log->schema;
+    for (unsigned i = 0; i < schema->n_columns; i++) {
+        const struct ef_column *column = &schema->columns[i];
+        if (column->type == EF_COLUMN_VARIABLE) {
+            copy_variable(lane, records, n);
+        } else {
+            copy_column(ef_bucket_column(log, lane->open, i) + (size_t) lane->row * column->width,
+                        records + column->offset, schema->record_bytes, column->width, n);
+        }
+    }
+    widen_times(lane->open, ef_bucket_column(log, lane->open, 0) + (size_t) lane->row * sizeof(int64_t), n);
+    lane->row += n;
+}
+
+/* --- Publishing ------------------------------------------------------------------- */
+
+/* The first publication in an epoch marks the tail before it, where the
+ * snapshot that began the epoch ends. The load of the epoch and the store of
+ * the tail are sequentially consistent; doc/store.md says why they must be. */
+static void
+publish(struct ef_multilog_writer *lane, uint32_t n)
+{
+    uint64_t epoch = atomic_load(&lane->log->epoch);
+    uint64_t tail = atomic_load_explicit(&lane->tail, memory_order_relaxed);
+    if (epoch != lane->epoch) {
+        atomic_store_explicit(&lane->mark_tail, tail, memory_order_relaxed);
+        atomic_store_explicit(&lane->mark_epoch, epoch, memory_order_release);
+        lane->epoch = epoch;
+    }
+    atomic_store(&lane->tail, tail + n);
+}
+
+int
+ef_multilog_append(struct ef_multilog_writer *lane, const void *records, uint32_t n_records)
+{
+    const struct ef_multilog *log = lane->log;
+    uint64_t n_variable = variable_bytes(&log->schema, records, n_records);
+    if (n_records > log->bucket_rows || n_variable > log->bucket_variable_bytes) {
+        return -EMSGSIZE;
+    }
+    if (!n_records) {
+        return 0;
+    }
+    if (!fits(lane, n_records, n_variable)) {
+        ef_lane_seal(lane);
+        if (begin_bucket(lane)) {
+            ef_counter_add(&lane->n_refused, n_records);
+            return -ENOBUFS;
+        }
+    }
+    write_rows(lane, records, n_records);
+    publish(lane, n_records);
+    return 0;
+}
