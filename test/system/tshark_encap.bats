@@ -67,3 +67,15 @@ made() { # TSHARK_ARGUMENT...
     [ "${lines[0]}" = $'made\t1795228200.123456789' ]
     [ "${lines[1]}" = $'made\t1795228200.123456790' ]
 }
+
+# What the patched Open vSwitch made of real and crafted packets (test/vectors/ovs).
+@test "the switch's own copies are decoded to the innermost header, none malformed" {
+    local file n
+    for file in "$EF_SOURCE"/test/vectors/ovs/*.pcap; do
+        n=$(tshark -n -r "$file" 2>/dev/null | wc -l)
+        [ "$n" -gt 0 ]
+        [ -z "$(tshark -n -r "$file" -Y _ws.malformed 2>/dev/null)" ]
+        [ "$(tshark -n -r "$file" -Y 'gre && (tcp || udp || icmp || icmpv6)' 2>/dev/null | wc -l)" = "$n" ] ||
+            { echo "$file"; tshark -n -r "$file" -T fields -e frame.number -e frame.protocols; return 1; }
+    done
+}
