@@ -16,17 +16,6 @@ get_topology(struct ef_http_request *req, void *ctx)
     ef_http_reply_json(req, 200, json_incref(c->topology.document));
 }
 
-static void
-get_switches(struct ef_http_request *req, void *ctx)
-{
-    struct controller *c = ctx;
-    json_t *list = json_array();
-    for (size_t i = 0; i < c->n_switches; i++) {
-        json_array_append_new(list, managed_switch_show(c->switches[i]));
-    }
-    ef_http_reply_json(req, 200, json_pack("{s:o}", "switches", list));
-}
-
 /* --- Those that wait for the peers ---------------------------------------- */
 
 struct waiting {
@@ -52,6 +41,45 @@ reply_status(void *ctx, json_t *analyzers, json_t *reshufflers)
                                  "analyzers", analyzers, "reshufflers", reshufflers, "traces", "queries",
                                  (json_int_t) c->counters.queries, "returned", (json_int_t) c->counters.traces,
                                  "incomplete_answers", (json_int_t) c->counters.incomplete));
+    free(w);
+}
+
+/* What the reshufflers collected of the switch with this address, together; no
+ * object if none got anything. */
+static json_t *
+collected(const json_t *reshufflers, const char *address)
+{
+    json_t *sums = NULL, *reshuffler, *n;
+    const char *key;
+    size_t i;
+    json_array_foreach(reshufflers, i, reshuffler)
+    {
+        json_t *account = json_object_get(json_object_get(reshuffler, "switches"), address);
+        if (account && !sums) {
+            sums = json_object();
+        }
+        json_object_foreach(account, key, n)
+        {
+            json_int_t before = json_integer_value(json_object_get(sums, key));
+            json_object_set_new(sums, key, json_integer(before + json_integer_value(n)));
+        }
+    }
+    return sums ? sums : json_null();
+}
+
+static void
+reply_switches(void *ctx, json_t *analyzers, json_t *reshufflers)
+{
+    struct waiting *w = ctx;
+    struct controller *c = w->controller;
+    json_t *list = json_array();
+    for (size_t i = 0; i < c->n_switches; i++) {
+        json_t *shown = managed_switch_show(c->switches[i]);
+        const char *address = json_string_value(json_object_get(shown, "address"));
+        json_object_set_new(shown, "collected", collected(reshufflers, address ? address : ""));
+        json_array_append_new(list, shown);
+    }
+    ef_http_reply_json(w->http, 200, json_pack("{s:o}", "switches", list));
     free(w);
 }
 
@@ -133,6 +161,12 @@ poll_then(struct controller *c, struct ef_http_request *req, peer_poll_done *rep
     }
     *w = (struct waiting){c, req};
     peer_poll_start(c->base, &c->configuration, reply, w);
+}
+
+static void
+get_switches(struct ef_http_request *req, void *ctx)
+{
+    poll_then(ctx, req, reply_switches);
 }
 
 static void

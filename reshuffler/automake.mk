@@ -4,10 +4,12 @@ reshuffler_libreshuffler_a_SOURCES = \
 	reshuffler/conf.c reshuffler/conf.h \
 	reshuffler/explain.c reshuffler/explain.h \
 	reshuffler/forward.c reshuffler/forward.h \
+	reshuffler/ledger.c reshuffler/ledger.h \
 	reshuffler/outer_ip.c reshuffler/outer_ip.h \
 	reshuffler/plan.c reshuffler/plan.h \
 	reshuffler/status.c reshuffler/status.h \
 	reshuffler/steer.c reshuffler/steer.h \
+	reshuffler/switch_accounts.c reshuffler/switch_accounts.h \
 	reshuffler/tally.c reshuffler/tally.h \
 	reshuffler/worker.c reshuffler/worker.h
 

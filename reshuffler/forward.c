@@ -18,6 +18,7 @@ forward_one(struct ef_forwarder *f, const struct ef_frame *frame)
         f->totals.drops[why]++;
         return;
     }
+    ef_ledger_enter(&f->ledger, &d.copy);
     uint8_t *packet = ef_sink_reserve(f->sink, d.len);
     memcpy(packet, frame->data + d.copy.outer_ip_offset, d.len);
     ef_outer_ip_redirect(packet, f->plan->analyzers[d.analyzer].address);

@@ -3,16 +3,18 @@
  * on into the sink with their new destination, sends them, counts everything.
  *
  *     struct ef_forwarder f = {.plan = plan, .sink = sink};
+ *     ef_ledger_init(&f.ledger);
  *     n = ef_source_receive(source, frames, EF_BURST, timeout_ms);
  *     ef_forward_burst(&f, frames, n);
  *
  * No allocation, no lock; one system call a burst, in the sink. One thread per
- * forwarder; f.tally may be read by any. */
+ * forwarder; f.tally and f.ledger may be read by any. */
 #ifndef RESHUFFLER_FORWARD_H
 #define RESHUFFLER_FORWARD_H
 
 #include "io/sink.h"
 #include "io/source.h"
+#include "reshuffler/ledger.h"
 #include "reshuffler/plan.h"
 #include "reshuffler/tally.h"
 
@@ -22,6 +24,7 @@ struct ef_forwarder {
     struct ef_totals totals;        /* The thread's own. */
     struct ef_sink_stats last_sink; /* What of the sink's counters is in totals. */
     struct ef_tally tally;
+    struct ef_ledger ledger; /* What came from which switch. */
 };
 
 /* Forwards `n` frames, flushes the sink, and publishes the counters. */

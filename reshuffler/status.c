@@ -15,6 +15,7 @@
 #include "net/http_server.h"
 #include "net/metrics.h"
 #include "reshuffler/explain.h"
+#include "reshuffler/switch_accounts.h"
 
 /* The reasons that occur here, shown even while they are zero. */
 static const enum ef_drop_reason our_reasons[] = {
@@ -96,11 +97,12 @@ status_json(const struct ef_reshuffler *r)
 {
     struct ef_totals totals;
     ef_reshuffler_totals(r, &totals);
-    return json_pack("{s:s, s:s, s:s, s:f, s:o, s:I, s:I, s:o, s:o, s:o}", "role", "reshuffler", "name", r->conf->name,
-                     "version", PACKAGE_VERSION, "uptime_s", uptime_s(r), "vips", vips_json(&r->conf->plan),
-                     "copies_received", (json_int_t) totals.received, "copies_sent", (json_int_t) totals.sent, "drops",
-                     drops_json(&totals), "analyzers", analyzers_json(&r->conf->plan, &totals), "sources",
-                     sources_json(r));
+    return json_pack("{s:s, s:s, s:s, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "role", "reshuffler", "name",
+                     r->conf->name, "version", PACKAGE_VERSION, "uptime_s", uptime_s(r), "vips",
+                     vips_json(&r->conf->plan), "copies_received", (json_int_t) totals.received, "copies_sent",
+                     (json_int_t) totals.sent, "drops", drops_json(&totals), "analyzers",
+                     analyzers_json(&r->conf->plan, &totals), "sources", sources_json(r), "switches",
+                     ef_switch_accounts_json(r));
 }
 
 static void
@@ -132,6 +134,7 @@ get_metrics(struct ef_http_request *req, void *ctx)
     for (unsigned i = 0; i < plan->n_analyzers; i++) {
         ef_metrics_value(&m, (double) totals.steered[i], "analyzer", plan->analyzers[i].name, NULL);
     }
+    ef_switch_accounts_add_metrics(r, &m);
     ef_metrics_reply(&m, req);
 }
 

@@ -45,6 +45,7 @@ ef_worker_destroy(struct ef_worker *w)
         return;
     }
     ef_worker_stop(w);
+    ef_ledger_deinit(&w->forwarder.ledger);
     ef_sink_close(w->sink);
     ef_source_close(w->source);
     free(w);
@@ -61,6 +62,9 @@ ef_worker_create(const struct ef_plan *plan, const char *source_spec, const char
     w->source_spec = source_spec;
     w->notify_fd = notify_fd;
     int rc = ef_sink_open(sink_spec, &w->sink, err);
+    if (!rc && ef_ledger_init(&w->forwarder.ledger)) {
+        rc = ef_error_set(err, -ENOMEM, "out of memory");
+    }
     if (!rc) {
         rc = ef_source_open(source_spec, ring_bytes, &w->source, err);
     }
@@ -141,6 +145,12 @@ ef_worker_add_totals(struct ef_worker *w, struct ef_totals *sum)
     ef_tally_add_to(&w->forwarder.tally, sum);
     sum->received += stats.overflows;
     sum->drops[EF_DROP_SOURCE_OVERFLOW] += stats.overflows;
+}
+
+const struct ef_ledger *
+ef_worker_ledger(const struct ef_worker *w)
+{
+    return &w->forwarder.ledger;
 }
 
 int

@@ -36,6 +36,9 @@ void ef_worker_destroy(struct ef_worker *worker);
  * could take them count as received and as dropped (source_overflow). */
 void ef_worker_add_totals(struct ef_worker *worker, struct ef_totals *sum);
 
+/* What came from which switch. Borrowed. */
+const struct ef_ledger *ef_worker_ledger(const struct ef_worker *worker);
+
 /* 0 while it runs, -ENODATA after the end of a file, or the negative errno that
  * ended the source; `*text` (borrowed) says why. */
 int ef_worker_result(const struct ef_worker *worker, const char **text);

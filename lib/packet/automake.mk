@@ -2,6 +2,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/packet/address.c \
 	lib/packet/build.c lib/packet/build.h \
 	lib/packet/copy.c lib/packet/copy.h lib/packet/copy_build.c \
+	lib/packet/copy_sequence.c lib/packet/copy_sequence.h \
 	lib/packet/cursor.h \
 	lib/packet/headers.h \
 	lib/packet/identity.c lib/packet/identity.h \

@@ -136,14 +136,26 @@ decide_rate(void)
     return MEMORY_LOOPS * (double) N_COPIES / (core_seconds() - start);
 }
 
+static void
+start_forwarder(struct ef_forwarder *f, struct ef_sink *sink)
+{
+    ef_ledger_deinit(&f->ledger);
+    memset(f, 0, sizeof *f);
+    f->plan = &plan;
+    f->sink = sink;
+    if (ef_ledger_init(&f->ledger)) {
+        die("out of memory");
+    }
+    if (sink) {
+        ef_sink_stats(sink, &f->last_sink);
+    }
+}
+
 static double
 forward_rate(struct ef_sink *sink, int n_loops)
 {
     static struct ef_forwarder f;
-    memset(&f, 0, sizeof f);
-    f.plan = &plan;
-    f.sink = sink;
-    ef_sink_stats(sink, &f.last_sink);
+    start_forwarder(&f, sink);
     double start = core_seconds();
     for (int loop = 0; loop < n_loops; loop++) {
         for (int i = 0; i < N_COPIES; i += BATCH) {
@@ -224,12 +236,7 @@ drain_rate(int fd, struct ef_sink *sink)
     if (ef_source_open("afpacket:in0", RING_BYTES, &source, &err)) {
         die(err.text);
     }
-    memset(&f, 0, sizeof f);
-    f.plan = &plan;
-    f.sink = sink;
-    if (sink) {
-        ef_sink_stats(sink, &f.last_sink);
-    }
+    start_forwarder(&f, sink);
     fill_ring(fd);
     struct ef_frame burst[EF_BURST];
     uint64_t total = 0;

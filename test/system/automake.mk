@@ -8,3 +8,4 @@ EXTRA_DIST += test/system/analyzer.bats test/system/analyzer_flood.bats test/sys
 EXTRA_DIST += test/system/loop.bats test/system/expired_syns.py test/system/fabric_traces.bats
 EXTRA_DIST += test/system/common.bash test/system/bad_start.bats test/system/right_paths.bats test/system/tcp_traffic.py
 EXTRA_DIST += test/system/replay.bats
+EXTRA_DIST += test/system/accounting.bats

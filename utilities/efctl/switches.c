@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* efctl switches: which switches send copies, and what keeps the others from it. */
+/* efctl switches: which switches send copies, how many of these arrive, and
+ * what keeps the other switches from it. */
 #include <config.h>
 
 #include <inttypes.h>
@@ -42,6 +43,19 @@ add_copies(struct efctl_table *table, const json_t *statistics)
     }
 }
 
+/* Of the copies that it numbered; "-" where no reshuffler got any. */
+static void
+add_collected(struct efctl_table *table, const json_t *collected, const char *key, enum efctl_style style)
+{
+    char buf[EFCTL_TEXT_SIZE];
+    int64_t n = efctl_get_int(collected, key, 0);
+    if (efctl_has_number(collected, key)) {
+        efctl_table_cell_right(table, n ? style : EFCTL_PLAIN, "%s", efctl_format_count(n, buf));
+    } else {
+        efctl_table_cell_right(table, EFCTL_DIM, "-");
+    }
+}
+
 static void
 add_since(struct efctl_table *table, const json_t *entry, const struct ef_time *now)
 {
@@ -60,6 +74,8 @@ add_row(struct efctl_table *table, const json_t *entry, const struct ef_time *no
     efctl_table_cell(table, style_of_state(state), "%s", state);
     add_value(table, config, "encap");
     add_copies(table, efctl_get_object(entry, "statistics"));
+    add_collected(table, efctl_get_object(entry, "collected"), "received", EFCTL_PLAIN);
+    add_collected(table, efctl_get_object(entry, "collected"), "lost", EFCTL_WARN);
     add_since(table, entry, now);
     add_value(table, config, "classes");
     efctl_table_end_row(table);
@@ -89,7 +105,8 @@ view_errors(struct efctl_output *out, const json_t *switches)
 void
 efctl_switches_view(struct efctl_output *out, const json_t *document, const void *ctx)
 {
-    static const char *const head[] = {"SWITCH", "ADDRESS", "STATE", "ENCAP", ">COPIES", "SINCE", "CLASSES", NULL};
+    static const char *const head[] = {"SWITCH",    "ADDRESS", "STATE", "ENCAP",   ">COPIES",
+                                       ">RECEIVED", ">LOST",   "SINCE", "CLASSES", NULL};
     const json_t *switches = efctl_get_array(document, "switches");
     size_t i;
     const json_t *entry;
@@ -121,7 +138,7 @@ run(struct efctl_context *context, int argc, char *argv[])
 const struct efctl_command efctl_switches = {
     "switches",
     "",
-    "Lists the switches: whether they are configured to send copies, and how many they sent",
+    "Lists the switches: whether they are configured to send copies, how many they sent and how many of these arrived",
     "  efctl switches\n"
     "  efctl switches --json | jq -r '.switches[] | select(.state != \"configured\") | .name'\n",
     true,

@@ -2,6 +2,7 @@ if HAVE_CMOCKA
 PACKET_TESTS = test/unit/packet/test_packet \
 	test/unit/packet/test_identity \
 	test/unit/packet/test_copy \
+	test/unit/packet/test_copy_sequence \
 	test/unit/packet/test_build \
 	test/unit/packet/test_summary \
 	test/unit/packet/test_mutations \
@@ -21,6 +22,9 @@ test_unit_packet_test_identity_LDADD = $(EF_TEST_LDADD)
 test_unit_packet_test_copy_SOURCES = test/unit/packet/test_copy.c $(PACKET_SAMPLES)
 test_unit_packet_test_copy_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
 test_unit_packet_test_copy_LDADD = $(EF_TEST_LDADD)
+test_unit_packet_test_copy_sequence_SOURCES = test/unit/packet/test_copy_sequence.c
+test_unit_packet_test_copy_sequence_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_packet_test_copy_sequence_LDADD = $(EF_TEST_LDADD)
 test_unit_packet_test_build_SOURCES = test/unit/packet/test_build.c $(PACKET_SAMPLES)
 test_unit_packet_test_build_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
 test_unit_packet_test_build_LDADD = $(EF_TEST_LDADD)

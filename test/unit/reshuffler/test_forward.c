@@ -200,6 +200,7 @@ every_frame_is_sent_or_counted(void **state)
     static struct ef_frame views[N];
     static struct ef_forwarder forwarder;
     forwarder.plan = &f->plan;
+    assert_int_equal(ef_ledger_init(&forwarder.ledger), 0);
     assert_int_equal(ef_sink_open(f->spec, &forwarder.sink, NULL), 0);
     for (unsigned i = 0; i < N; i++) {
         uint32_t len = (uint32_t) make_frame(frames[i], i, VIP);
@@ -209,6 +210,7 @@ every_frame_is_sent_or_counted(void **state)
         ef_forward_burst(&forwarder, views + i, (int) EF_MIN(N - i, (unsigned) EF_BURST));
     }
     ef_sink_close(forwarder.sink);
+    ef_ledger_deinit(&forwarder.ledger);
 
     struct ef_totals totals = {0};
     uint64_t drops = 0, steered = 0;
