@@ -1,6 +1,7 @@
 lib_libeverflow_a_SOURCES += \
 	lib/store/append.c \
 	lib/store/bucket_pool.c lib/store/bucket_pool.h \
+	lib/store/index.c lib/store/index.h \
 	lib/store/multilog.c lib/store/multilog.h lib/store/multilog_private.h \
 	lib/store/query.c \
 	lib/store/schema.c lib/store/schema.h \

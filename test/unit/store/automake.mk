@@ -4,4 +4,10 @@ TESTS += test/unit/store/test_multilog
 test_unit_store_test_multilog_SOURCES = test/unit/store/test_multilog.c
 test_unit_store_test_multilog_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_store_test_multilog_LDADD = $(EF_TEST_LDADD)
+
+check_PROGRAMS += test/unit/store/test_index
+TESTS += test/unit/store/test_index
+test_unit_store_test_index_SOURCES = test/unit/store/test_index.c
+test_unit_store_test_index_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_store_test_index_LDADD = $(EF_TEST_LDADD)
 endif
