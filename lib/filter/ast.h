@@ -60,9 +60,15 @@ void ef_node_destroy(struct ef_node *node);
  * `err`, or -ENOMEM. The caller frees the tree with ef_node_destroy(). */
 int ef_filter_parse(const char *text, struct ef_node **root, struct ef_error *err);
 
-/* Looks up the fields and reads the values of the whole tree; `kind` is an
- * enum ef_filter_kind. Returns 0 or -EINVAL with `err`. */
-int ef_filter_typecheck(struct ef_node *root, unsigned kind, struct ef_error *err);
+/* The fields that a text may use: those of a table that are of a kind. */
+struct ef_field_scope {
+    const struct ef_field_table *table;
+    unsigned kind; /* enum ef_filter_kind */
+};
+
+/* Looks up the fields and reads the values of the whole tree. Returns 0 or
+ * -EINVAL with `err`. */
+int ef_filter_typecheck(struct ef_node *root, const struct ef_field_scope *in, struct ef_error *err);
 
 /* The tree as text in its one normal form, which parses to an equal tree.
  * `root` is NULL for an empty filter. Returns a string to be freed with

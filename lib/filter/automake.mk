@@ -10,6 +10,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/filter/normalise.c \
 	lib/filter/parser.c \
 	lib/filter/program.h \
+	lib/filter/ranges.c lib/filter/ranges.h \
 	lib/filter/typecheck.c \
 	lib/filter/value.c lib/filter/value.h
 EXTRA_DIST += lib/filter/README.md

@@ -11,6 +11,7 @@
 
 #include "filter/filter.h"
 #include "filter/program.h"
+#include "filter/ranges.h"
 #include "packet/packet.h"
 
 /* The ends of a run, as places to go to while the number of tests is open. */
@@ -55,67 +56,6 @@ static uint16_t
 last_emitted(const struct compiler *c)
 {
     return (uint16_t) (c->filter->n_tests - 1);
-}
-
-static ef_u128
-greatest_value(const struct ef_field *field)
-{
-    return field->type == EF_FIELD_DURATION ? UINT64_MAX
-           : field->bits == 128             ? ~(ef_u128) 0
-                                            : ((ef_u128) 1 << field->bits) - 1;
-}
-
-/* The values that fulfil a relation to `value`; false if there are none. For a
- * prefix, greater means beyond it and less before it, as in Wireshark. */
-static bool
-range_of_relation(const struct ef_field *field, enum ef_relation relation, const struct ef_value_range *value,
-                  struct ef_value_range *range)
-{
-    *range = *value;
-    switch (relation) {
-    case EF_RELATION_LT:
-        *range = (struct ef_value_range){0, value->low - 1};
-        return value->low > 0;
-    case EF_RELATION_LE:
-        range->low = 0;
-        return true;
-    case EF_RELATION_GT:
-        *range = (struct ef_value_range){value->high + 1, greatest_value(field)};
-        return value->high < greatest_value(field);
-    case EF_RELATION_GE:
-        range->high = greatest_value(field);
-        return true;
-    default:
-        return true;
-    }
-}
-
-static int
-compare_ranges(const void *a_, const void *b_)
-{
-    const struct ef_value_range *a = a_, *b = b_;
-    return (a->low > b->low) - (a->low < b->low);
-}
-
-/* Sorts the `n` ranges at `ranges` and joins those that meet; returns how many
- * are left. Those with low > high hold no value and are dropped. */
-static size_t
-merge_ranges(struct ef_value_range *ranges, size_t n)
-{
-    size_t kept = 0;
-    qsort(ranges, n, sizeof *ranges, compare_ranges);
-    for (size_t i = 0; i < n; i++) {
-        struct ef_value_range *last = kept ? &ranges[kept - 1] : NULL;
-        if (ranges[i].low > ranges[i].high) {
-            continue;
-        }
-        if (last && (last->high == ~(ef_u128) 0 || ranges[i].low <= last->high + 1)) {
-            last->high = EF_MAX(last->high, ranges[i].high);
-        } else {
-            ranges[kept++] = ranges[i];
-        }
-    }
-    return kept;
 }
 
 /* Load operations in the order of enum ef_opcode. */
@@ -198,7 +138,7 @@ static uint16_t
 emit_compare(struct compiler *c, const struct ef_node *node, struct test *test, uint16_t then, uint16_t otherwise)
 {
     struct ef_value_range range;
-    if (!range_of_relation(node->field, node->relation, &node->operands->range, &range)) {
+    if (!ef_range_of_relation(node->field, node->relation, &node->operands->range, &range)) {
         return otherwise;
     }
     test->negate = node->relation == EF_RELATION_NE || node->relation == EF_RELATION_ANY_NE;
@@ -214,7 +154,7 @@ emit_set(struct compiler *c, const struct ef_node *node, const struct test *test
     for (const struct ef_operand *operand = node->operands; operand; operand = operand->next) {
         ranges[n++] = operand->range;
     }
-    n = merge_ranges(ranges, n);
+    n = ef_ranges_merge(ranges, n);
     if (n == 0) {
         return otherwise;
     }
@@ -268,12 +208,12 @@ emit_two_fields(struct compiler *c, const struct ef_node *node, uint16_t then, u
 static uint16_t
 emit_test(struct compiler *c, const struct ef_node *node, uint16_t then, uint16_t otherwise)
 {
-    struct test test = {.field = node->field, .mask = node->has_mask ? node->mask : greatest_value(node->field)};
+    struct test test = {.field = node->field, .mask = node->has_mask ? node->mask : ef_value_greatest(node->field)};
     switch (node->type) {
     case EF_NODE_EXISTS:
         return emit_exists(c, node, then, otherwise);
     case EF_NODE_BITS:
-        return emit_range(c, &test, &(struct ef_value_range){1, greatest_value(node->field)}, then, otherwise);
+        return emit_range(c, &test, &(struct ef_value_range){1, ef_value_greatest(node->field)}, then, otherwise);
     case EF_NODE_IN:
         return emit_set(c, node, &test, then, otherwise);
     default:

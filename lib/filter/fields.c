@@ -174,34 +174,39 @@ static const struct ef_field fields[] = {
      .bits = 128},
 };
 
+enum { MAX_FIELDS = EF_ARRAY_SIZE(fields) }; /* No other table has more. */
+
+const struct ef_field_table ef_packet_fields = {fields, EF_ARRAY_SIZE(fields)};
+
 const struct ef_field *
-ef_field_find(const char *name, size_t len)
+ef_field_find(const struct ef_field_table *table, const char *name, size_t len)
 {
-    for (size_t i = 0; i < EF_ARRAY_SIZE(fields); i++) {
-        if (strlen(fields[i].name) == len && !memcmp(name, fields[i].name, len)) {
-            return &fields[i];
+    for (size_t i = 0; i < table->n_fields; i++) {
+        const struct ef_field *field = &table->fields[i];
+        if (strlen(field->name) == len && !memcmp(name, field->name, len)) {
+            return field;
         }
     }
     return NULL;
 }
 
 const struct ef_field *
-ef_field_nearest(const char *name, size_t len)
+ef_field_nearest(const struct ef_field_table *table, const char *name, size_t len)
 {
-    const char *names[EF_ARRAY_SIZE(fields) + 1] = {NULL};
+    const char *names[MAX_FIELDS + 1] = {NULL};
     char word[40];
     if (len >= sizeof word) {
         return NULL;
     }
-    for (size_t i = 0; i < EF_ARRAY_SIZE(fields); i++) {
-        names[i] = fields[i].name;
+    for (size_t i = 0; i < EF_MIN(table->n_fields, (size_t) MAX_FIELDS); i++) {
+        names[i] = table->fields[i].name;
     }
     for (size_t i = 0; i < len; i++) {
         word[i] = (char) tolower((unsigned char) name[i]); /* Names have no capitals. */
     }
     word[len] = '\0';
     const char *nearest = ef_nearest_word(word, names);
-    return nearest ? ef_field_find(nearest, strlen(nearest)) : NULL;
+    return nearest ? ef_field_find(table, nearest, strlen(nearest)) : NULL;
 }
 
 const char *

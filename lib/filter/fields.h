@@ -14,8 +14,8 @@
 
 struct ef_filter_input;
 
-/* The type of every value: a number, an Ethernet, IPv4 or IPv6 address as a
- * number. Only 16-byte addresses need more than the low 64 bits. */
+/* The type of every value: a number, a time, an Ethernet, IPv4 or IPv6 address
+ * as a number. Only 16-byte addresses need more than the low 64 bits. */
 typedef unsigned __int128 ef_u128;
 
 enum ef_field_type {
@@ -27,6 +27,7 @@ enum ef_field_type {
     EF_FIELD_IPV6,
     EF_FIELD_ADDRESS,  /* IPv4 or IPv6; IPv4 is ::ffff:a.b.c.d. */
     EF_FIELD_DURATION, /* Written in us with up to three decimals, kept in ns. */
+    EF_FIELD_TIME,     /* As ef_time_parse() takes it, kept as ef_value_of_time(). */
 };
 
 /* Where the values are. */
@@ -82,6 +83,13 @@ struct ef_field {
     uint64_t mask; /* All ones for width 16. */
 };
 
+/* Nanoseconds since 1970 moved up so that values before it are smaller ones. */
+static EF_ALWAYS_INLINE uint64_t
+ef_value_of_time(int64_t ns)
+{
+    return (uint64_t) ns ^ UINT64_C(1) << 63;
+}
+
 /* How far the second of a pair is from the first one: ports of 2 bytes and
  * addresses of 4 or 16 stand side by side, Ethernet's 6 are read as 8. */
 static EF_ALWAYS_INLINE unsigned
@@ -90,11 +98,20 @@ ef_pair_distance(unsigned width)
     return width == 8 ? 6 : width;
 }
 
+/* The fields that one text may name. There are others beside the packet's:
+ * lib/store makes one of the columns of its records. */
+struct ef_field_table {
+    const struct ef_field *fields;
+    size_t n_fields;
+};
+
+extern const struct ef_field_table ef_packet_fields;
+
 /* The field called so (`len` bytes at `name`), or NULL. */
-const struct ef_field *ef_field_find(const char *name, size_t len);
+const struct ef_field *ef_field_find(const struct ef_field_table *table, const char *name, size_t len);
 
 /* The field whose name is nearest to it, or NULL. */
-const struct ef_field *ef_field_nearest(const char *name, size_t len);
+const struct ef_field *ef_field_nearest(const struct ef_field_table *table, const char *name, size_t len);
 
 enum { EF_FIELD_MAX_VALUES = 32 };
 

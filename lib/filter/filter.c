@@ -26,7 +26,7 @@ ef_filter_compile(const char *text, enum ef_filter_kind kind, struct ef_filter *
     struct ef_filter *filter = NULL;
     int rc = ef_filter_parse(text, &root, err);
     if (!rc && root) {
-        rc = ef_filter_typecheck(root, kind, err);
+        rc = ef_filter_typecheck(root, &(struct ef_field_scope){&ef_packet_fields, kind}, err);
     }
     if (!rc) {
         filter = calloc(1, sizeof *filter);

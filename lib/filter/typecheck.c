@@ -12,9 +12,9 @@
 #include "filter/value.h"
 
 static int
-unknown_field(const struct ef_token *name, struct ef_error *err)
+unknown_field(const struct ef_field_scope *in, const struct ef_token *name, struct ef_error *err)
 {
-    const struct ef_field *nearest = ef_field_nearest(name->start, (size_t) name->len);
+    const struct ef_field *nearest = ef_field_nearest(in->table, name->start, (size_t) name->len);
     int len = EF_MIN(name->len, 80);
     if (nearest) {
         return ef_error_set_at(err, -EINVAL, name->offset, "there is no field '%.*s'; did you mean %s?", len,
@@ -36,13 +36,14 @@ wrong_kind(const struct ef_field *field, const struct ef_token *name, struct ef_
 }
 
 static int
-find_field(const struct ef_token *name, unsigned kind, const struct ef_field **field, struct ef_error *err)
+find_field(const struct ef_field_scope *in, const struct ef_token *name, const struct ef_field **field,
+           struct ef_error *err)
 {
-    *field = ef_field_find(name->start, (size_t) name->len);
+    *field = ef_field_find(in->table, name->start, (size_t) name->len);
     if (!*field) {
-        return unknown_field(name, err);
+        return unknown_field(in, name, err);
     }
-    return (*field)->kinds & kind ? 0 : wrong_kind(*field, name, err);
+    return (*field)->kinds & in->kind ? 0 : wrong_kind(*field, name, err);
 }
 
 /* Fields whose values may be compared with each other; Wireshark takes any
@@ -54,10 +55,10 @@ type_class(const struct ef_field *field)
 }
 
 static int
-check_two_fields(struct ef_node *node, unsigned kind, struct ef_error *err)
+check_two_fields(const struct ef_field_scope *in, struct ef_node *node, struct ef_error *err)
 {
     const struct ef_token *name = &node->operands->low;
-    int rc = find_field(name, kind, &node->right_field, err);
+    int rc = find_field(in, name, &node->right_field, err);
     if (rc) {
         return rc;
     }
@@ -74,20 +75,20 @@ check_two_fields(struct ef_node *node, unsigned kind, struct ef_error *err)
 }
 
 static bool
-is_field(const struct ef_token *word)
+is_field(const struct ef_field_scope *in, const struct ef_token *word)
 {
-    return ef_field_find(word->start, (size_t) word->len);
+    return ef_field_find(in->table, word->start, (size_t) word->len);
 }
 
 static int
-check_mask(struct ef_node *node, struct ef_error *err)
+check_mask(const struct ef_field_scope *in, struct ef_node *node, struct ef_error *err)
 {
     const struct ef_field *field = node->field;
-    if (field->type == EF_FIELD_BOOLEAN || field->type == EF_FIELD_DURATION || field->type == EF_FIELD_ADDRESS) {
+    if (field->type == EF_FIELD_BOOLEAN || field->type >= EF_FIELD_ADDRESS) {
         return ef_error_set_at(err, -EINVAL, node->mask_token.offset, "'&' does not apply to %s, which is %s",
                                field->name, ef_value_type_name(field));
     }
-    if (is_field(&node->mask_token)) {
+    if (is_field(in, &node->mask_token)) {
         return ef_error_set_at(err, -EINVAL, node->mask_token.offset,
                                "'&' takes a value, not a field; two tests are joined with '&&'");
     }
@@ -101,9 +102,10 @@ check_mask(struct ef_node *node, struct ef_error *err)
 }
 
 static int
-check_operand(const struct ef_node *node, struct ef_operand *operand, struct ef_error *err)
+check_operand(const struct ef_field_scope *in, const struct ef_node *node, struct ef_operand *operand,
+              struct ef_error *err)
 {
-    if (is_field(&operand->low) || (operand->high.len && is_field(&operand->high))) {
+    if (is_field(in, &operand->low) || (operand->high.len && is_field(in, &operand->high))) {
         return ef_error_set_at(err, -EINVAL, operand->low.offset, "only values may stand in braces, not fields");
     }
     int rc = ef_value_parse(node->field, &operand->low, &operand->range, err);
@@ -130,9 +132,9 @@ resolve_quantifier(struct ef_node *node)
 }
 
 static int
-check_test(struct ef_node *node, unsigned kind, struct ef_error *err)
+check_test(const struct ef_field_scope *in, struct ef_node *node, struct ef_error *err)
 {
-    int rc = find_field(&node->name, kind, &node->field, err);
+    int rc = find_field(in, &node->name, &node->field, err);
     if (rc) {
         return rc;
     }
@@ -145,17 +147,17 @@ check_test(struct ef_node *node, unsigned kind, struct ef_error *err)
                                "%s is a protocol, which only exists or not; compare one of its fields",
                                node->field->name);
     }
-    if (node->has_mask && (rc = check_mask(node, err))) {
+    if (node->has_mask && (rc = check_mask(in, node, err))) {
         return rc;
     }
     if (node->type == EF_NODE_COMPARE) {
         resolve_quantifier(node);
-        if (is_field(&node->operands->low)) {
-            return check_two_fields(node, kind, err);
+        if (is_field(in, &node->operands->low)) {
+            return check_two_fields(in, node, err);
         }
     }
     for (struct ef_operand *operand = node->operands; operand; operand = operand->next) {
-        if ((rc = check_operand(node, operand, err))) {
+        if ((rc = check_operand(in, node, operand, err))) {
             return rc;
         }
     }
@@ -163,13 +165,13 @@ check_test(struct ef_node *node, unsigned kind, struct ef_error *err)
 }
 
 int
-ef_filter_typecheck(struct ef_node *node, unsigned kind, struct ef_error *err)
+ef_filter_typecheck(struct ef_node *node, const struct ef_field_scope *in, struct ef_error *err)
 {
     if (node->type > EF_NODE_NOT) {
-        return check_test(node, kind, err);
+        return check_test(in, node, err);
     }
     for (struct ef_node *child = node->first; child; child = child->next) {
-        int rc = ef_filter_typecheck(child, kind, err);
+        int rc = ef_filter_typecheck(child, in, err);
         if (rc) {
             return rc;
         }

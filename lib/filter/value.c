@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/byteorder.h"
+#include "base/time.h"
 
 enum { MAX_WORD = 63, NS_PER_US = 1000 };
 
@@ -36,6 +37,8 @@ ef_value_type_name(const struct ef_field *field)
         return "an IPv4 or IPv6 address or prefix";
     case EF_FIELD_DURATION:
         return "a number of microseconds";
+    case EF_FIELD_TIME:
+        return "a time, as 2026-11-21T02:30:00Z or nanoseconds since 1970";
     default:
         return "nothing: it is a protocol, which only exists or not";
     }
@@ -135,6 +138,18 @@ parse_duration(const struct ef_field *field, const struct ef_token *token, char 
     return rc;
 }
 
+static int
+parse_time(const struct ef_field *field, const struct ef_token *token, const char *word, ef_u128 *out,
+           struct ef_error *err)
+{
+    struct ef_time time;
+    if (ef_time_parse(word, ef_time_real(), &time, NULL)) {
+        return not_a_value(field, token, err);
+    }
+    *out = ef_value_of_time(time.ns);
+    return 0;
+}
+
 /* The forms of Wireshark: 02:00:.., 02-00-.., 0200.0000.0001, 020000000001. */
 static int
 parse_ether(const struct ef_field *field, const struct ef_token *token, const char *word, ef_u128 *out,
@@ -231,6 +246,9 @@ ef_value_parse(const struct ef_field *field, const struct ef_token *token, struc
     case EF_FIELD_DURATION:
         rc = parse_duration(field, token, word, &range->low, err);
         break;
+    case EF_FIELD_TIME:
+        rc = parse_time(field, token, word, &range->low, err);
+        break;
     case EF_FIELD_ETHER:
         rc = parse_ether(field, token, word, &range->low, err);
         break;
@@ -289,6 +307,8 @@ ef_value_format(const struct ef_field *field, ef_u128 value, char buf[EF_VALUE_T
         return format_address(value, shown_as_ipv4(field, value), buf);
     case EF_FIELD_DURATION:
         return format_duration(number, buf);
+    case EF_FIELD_TIME:
+        return ef_time_format((struct ef_time){(int64_t) ef_value_of_time((int64_t) number)}, buf);
     default:
         snprintf(buf, EF_VALUE_TEXT_SIZE, field->hex ? "0x%llx" : "%llu", number);
         return buf;

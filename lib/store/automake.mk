@@ -3,6 +3,10 @@ lib_libeverflow_a_SOURCES += \
 	lib/store/bucket_pool.c lib/store/bucket_pool.h \
 	lib/store/index.c lib/store/index.h \
 	lib/store/multilog.c lib/store/multilog.h lib/store/multilog_private.h \
+	lib/store/predicate.c lib/store/predicate.h lib/store/predicate_private.h \
+	lib/store/predicate_dnf.c \
+	lib/store/predicate_eval.c \
+	lib/store/predicate_kernels.c lib/store/predicate_kernels.h \
 	lib/store/query.c \
 	lib/store/schema.c lib/store/schema.h \
 	lib/store/snapshot.c

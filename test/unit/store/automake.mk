@@ -10,4 +10,9 @@ TESTS += test/unit/store/test_index
 test_unit_store_test_index_SOURCES = test/unit/store/test_index.c
 test_unit_store_test_index_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_store_test_index_LDADD = $(EF_TEST_LDADD)
+check_PROGRAMS += test/unit/store/test_predicate
+TESTS += test/unit/store/test_predicate
+test_unit_store_test_predicate_SOURCES = test/unit/store/test_predicate.c
+test_unit_store_test_predicate_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_store_test_predicate_LDADD = $(EF_TEST_LDADD)
 endif
