@@ -15,8 +15,11 @@ ef_lane_seal(struct ef_multilog_writer *lane)
 {
     if (lane->open) {
         atomic_store_explicit(&lane->open->n_rows, lane->row, memory_order_release);
-        atomic_fetch_add_explicit(&lane->n_sealed, 1, memory_order_release);
+        atomic_fetch_add(&lane->n_sealed, 1); /* Before asking: who attaches then sees it, or we see him. */
         lane->open = NULL;
+        if (atomic_load(&lane->log->derivers.is_attached)) {
+            sem_post(&lane->log->derivers.wake);
+        }
     }
 }
 
@@ -33,7 +36,12 @@ oldest_lane(struct ef_multilog *log, uint64_t *first)
         if (sequence >= atomic_load_explicit(&lane->n_sealed, memory_order_acquire)) {
             continue;
         }
-        int64_t newest_ns = atomic_load_explicit(&ef_lane_bucket(lane, sequence)->max_ns, memory_order_relaxed);
+        struct ef_bucket *bucket = ef_lane_bucket(lane, sequence);
+        uint32_t required = atomic_load_explicit(&log->derivers.required, memory_order_relaxed);
+        if (required & ~atomic_load_explicit(&bucket->done, memory_order_acquire)) {
+            continue;
+        }
+        int64_t newest_ns = atomic_load_explicit(&bucket->max_ns, memory_order_relaxed);
         if (!oldest || newest_ns < oldest_ns) {
             oldest = lane;
             oldest_ns = newest_ns;
@@ -74,7 +82,9 @@ begin_bucket(struct ef_multilog_writer *lane)
             return -ENOBUFS;
         }
     }
+    ef_derived_bury(log, bucket);
     uint64_t sequence = atomic_load_explicit(&lane->n_begun, memory_order_relaxed);
+    atomic_store_explicit(&bucket->done, 0, memory_order_relaxed);
     atomic_store_explicit(&bucket->n_rows, log->bucket_rows, memory_order_relaxed);
     atomic_store_explicit(&bucket->id, ef_bucket_id(lane, sequence), memory_order_relaxed);
     atomic_store_explicit(&bucket->min_ns, INT64_MAX, memory_order_relaxed);

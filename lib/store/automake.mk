@@ -2,6 +2,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/store/append.c \
 	lib/store/bucket_pool.c lib/store/bucket_pool.h \
 	lib/store/index.c lib/store/index.h \
+	lib/store/derived.c lib/store/derived.h \
 	lib/store/multilog.c lib/store/multilog.h lib/store/multilog_private.h \
 	lib/store/predicate.c lib/store/predicate.h lib/store/predicate_private.h \
 	lib/store/predicate_dnf.c \

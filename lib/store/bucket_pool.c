@@ -50,8 +50,7 @@ ef_bucket_pin(struct ef_bucket_pool *pool, struct ef_bucket *bucket, uint64_t id
         if (!refs) {
             return false;
         }
-    } while (!atomic_compare_exchange_weak_explicit(&bucket->refs, &refs, refs + 1, memory_order_acquire,
-                                                    memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak(&bucket->refs, &refs, refs + 1)); /* derived.c says why so strong. */
     if (atomic_load_explicit(&bucket->id, memory_order_relaxed) == id) {
         return true;
     }

@@ -16,13 +16,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The head of every bucket; the columns follow (layout.h). */
+struct ef_derived;
+
+/* The head of every bucket; the columns follow (multilog.c). */
 struct ef_bucket {
-    _Atomic uint32_t refs;          /* 0: free, or being prepared by its taker. */
-    _Atomic uint32_t n_rows;        /* Final once sealed; before, all that there is room for. */
-    _Atomic uint64_t id;            /* Which bucket of which lane; changes only while `refs` is 0. */
-    uint64_t first_record;          /* The lane's number of its first row. */
-    _Atomic int64_t min_ns, max_ns; /* No visible row's time is outside. */
+    _Atomic uint32_t refs;                /* 0: free, or being prepared by its taker. */
+    _Atomic uint32_t n_rows;              /* Final once sealed; before, all that there is room for. */
+    _Atomic uint64_t id;                  /* Which bucket of which lane; changes only while `refs` is 0. */
+    uint64_t first_record;                /* The lane's number of its first row. */
+    _Atomic int64_t min_ns, max_ns;       /* No visible row's time is outside. */
+    _Atomic(struct ef_derived *) derived; /* derived.h; moved away by the taker of a free bucket. */
+    _Atomic uint32_t done;                /* Derivers that have handled it, a bit each. */
 };
 
 struct ef_bucket_pool {

@@ -97,6 +97,7 @@ ef_multilog_create(const struct ef_multilog_config *config, struct ef_multilog *
         return ef_error_set(err, -ENOMEM, "out of memory");
     }
     pthread_mutex_init(&log->snapshots, NULL);
+    ef_derivers_init(&log->derivers);
     log->schema = *config->schema;
     log->bucket_rows = config->bucket_rows ? config->bucket_rows : DEFAULT_ROWS;
     if (log->schema.variable >= 0) {
@@ -118,6 +119,7 @@ ef_multilog_destroy(struct ef_multilog *log)
     if (!log) {
         return;
     }
+    ef_derivers_stop(log);
     for (unsigned i = 0; i < log->n_lanes; i++) {
         free(log->lanes[i].buckets);
     }
@@ -144,6 +146,12 @@ ef_multilog_writer_open(struct ef_multilog *log, struct ef_multilog_writer **wri
         }
     }
     return -EBUSY;
+}
+
+void
+ef_multilog_seal(struct ef_multilog_writer *writer)
+{
+    ef_lane_seal(writer);
 }
 
 void

@@ -99,6 +99,11 @@ void ef_multilog_writer_close(struct ef_multilog_writer *writer); /* NULL is fin
  * -ENOBUFS (counted) if no memory could be made free. Then none was taken. */
 int ef_multilog_append(struct ef_multilog_writer *writer, const void *records, uint32_t n_records);
 
+/* Begins no new bucket, but puts no more records into the one that is open, so
+ * that it can be indexed, archived and, in its turn, leave memory. A writer that
+ * has nothing to append for a while calls this; closing a writer does it, too. */
+void ef_multilog_seal(struct ef_multilog_writer *writer);
+
 /* --- Snapshots ------------------------------------------------------------------- */
 
 void ef_multilog_snapshot(struct ef_multilog *log, struct ef_multilog_snapshot *snapshot);

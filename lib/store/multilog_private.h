@@ -7,11 +7,13 @@
 #define EF_STORE_MULTILOG_PRIVATE_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #include "base/counter.h"
 #include "base/util.h"
 #include "store/bucket_pool.h"
+#include "store/derived.h"
 #include "store/multilog.h"
 
 /* A lane; `struct ef_multilog_writer` is the lane that it writes. */
@@ -37,6 +39,26 @@ struct ef_multilog_writer {
     EF_CACHE_ALIGNED _Atomic uint64_t first; /* Sequence number of the oldest bucket in memory. */
 };
 
+/* The background thread and whom it works for; derived.c. */
+struct ef_derivers {
+    atomic_bool is_attached; /* Somebody ever was: sealing wakes the thread. */
+    _Atomic uint32_t required;
+    _Atomic(struct ef_derived *) graveyard;
+    sem_t wake;
+    pthread_t thread;
+    pthread_mutex_t lock; /* Of starting, taking slots, and the two counts. */
+    pthread_cond_t round_ended;
+    uint64_t n_asked, n_done;
+    bool is_running;
+    atomic_bool stop;
+    struct retired *retired; /* The thread's own. */
+    struct {
+        _Atomic int state;
+        struct ef_deriver deriver;
+        uint64_t *next; /* Of each lane, the bucket to handle next; the thread's own. */
+    } slots[EF_MAX_DERIVERS];
+};
+
 struct ef_multilog {
     struct ef_schema schema;
     struct ef_bucket_pool pool;
@@ -50,6 +72,7 @@ struct ef_multilog {
     pthread_mutex_t snapshots; /* One at a time; guards `frozen`. */
     bool is_frozen;
     struct ef_multilog_snapshot frozen;
+    struct ef_derivers derivers;
 };
 
 /* Identities start at 1 << 40 so that a zeroed header is no bucket's. */
@@ -75,5 +98,11 @@ ef_bucket_column(const struct ef_multilog *log, struct ef_bucket *bucket, unsign
 
 /* Writer: no more rows go into the open bucket. */
 void ef_lane_seal(struct ef_multilog_writer *lane);
+
+void ef_derivers_init(struct ef_derivers *derivers);
+void ef_derivers_stop(struct ef_multilog *log); /* And frees all. */
+
+/* The taker of a free bucket: what was derived from its last rows goes. */
+void ef_derived_bury(struct ef_multilog *log, struct ef_bucket *bucket);
 
 #endif
