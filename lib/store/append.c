@@ -118,6 +118,33 @@ copy_fixed(uint8_t *to, const uint8_t *from, uint32_t stride, uint32_t width, ui
     }
 }
 
+/* Values of 16 to 16 * n_parts bytes: the last part overlaps the one before it,
+ * so that each is of constant size. */
+static EF_ALWAYS_INLINE void
+copy_parts(uint8_t *to, const uint8_t *from, uint32_t stride, uint32_t width, unsigned n_parts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++, to += width, from += stride) {
+        for (unsigned part = 0; part + 1 < n_parts; part++) {
+            memcpy(to + (size_t) part * 16, from + (size_t) part * 16, 16);
+        }
+        memcpy(to + width - 16, from + width - 16, 16);
+    }
+}
+
+static void
+copy_wide(uint8_t *to, const uint8_t *from, uint32_t stride, uint32_t width, uint32_t n)
+{
+    if (width < 16 || width > 64) {
+        copy_fixed(to, from, stride, width, n);
+    } else if (width <= 32) {
+        copy_parts(to, from, stride, width, 2, n);
+    } else if (width <= 48) {
+        copy_parts(to, from, stride, width, 3, n);
+    } else {
+        copy_parts(to, from, stride, width, 4, n);
+    }
+}
+
 /* A copy of constant size is a load and a store; a call of memcpy() is ten. */
 static void
 copy_column(uint8_t *to, const uint8_t *from, uint32_t stride, uint32_t width, uint32_t n)
@@ -142,7 +169,7 @@ copy_column(uint8_t *to, const uint8_t *from, uint32_t stride, uint32_t width, u
         copy_fixed(to, from, stride, 16, n);
         break;
     default:
-        copy_fixed(to, from, stride, width, n);
+        copy_wide(to, from, stride, width, n);
     }
 }
 
