@@ -9,3 +9,4 @@ EXTRA_DIST += test/system/loop.bats test/system/expired_syns.py test/system/fabr
 EXTRA_DIST += test/system/common.bash test/system/bad_start.bats test/system/right_paths.bats test/system/tcp_traffic.py
 EXTRA_DIST += test/system/replay.bats
 EXTRA_DIST += test/system/accounting.bats
+EXTRA_DIST += test/system/line.bash test/system/line.bats
