@@ -42,7 +42,9 @@ init_ingests(struct ef_analyzer *a, struct ef_error *err)
             .feed_slots = a->plan.feed_slots,
             .n_workers = a->config.n_workers,
             .bells = a->bells,
+            .takes_loss_reports = a->last_hops,
         };
+        a->losses[a->n_ingests] = &a->ingests[a->n_ingests].losses;
         int rc = ef_ingest_init(&a->ingests[a->n_ingests], &config, err);
         if (rc) {
             return rc;
@@ -64,6 +66,9 @@ init_workers(struct ef_analyzer *a, struct ef_error *err)
             .n_ingests = a->config.n_sources,
             .bell = &a->bells[a->n_workers],
             .store = a->store,
+            .judge.last_hops = a->last_hops,
+            .judge.losses = a->losses,
+            .judge.n_losses = a->config.n_sources,
         };
         int rc = ef_worker_init(&a->workers[a->n_workers], &config, err);
         if (rc) {
@@ -76,7 +81,8 @@ init_workers(struct ef_analyzer *a, struct ef_error *err)
 static int
 init(struct ef_analyzer *a, struct ef_error *err)
 {
-    int rc = ef_memory_plan_make(&a->plan, a->config.memory_bytes, a->config.n_sources, a->config.n_workers, err);
+    int rc = ef_memory_plan_make(&a->plan, a->config.memory_bytes, a->config.n_sources, a->config.n_workers,
+                                 a->config.topology, err);
     if (rc) {
         return rc;
     }
@@ -85,6 +91,9 @@ init(struct ef_analyzer *a, struct ef_error *err)
     a->workers = alloc_aligned(a->config.n_workers, sizeof *a->workers);
     if (!a->bells || !a->ingests || !a->workers) {
         return ef_error_set(err, -ENOMEM, "out of memory");
+    }
+    if (a->config.topology && (rc = ef_last_hops_load(a->config.topology, &a->last_hops, err))) {
+        return rc;
     }
     if ((rc = ef_trace_store_create(a->config.n_workers, a->plan.store_bytes, a->plan.query_bytes, &a->store, err)) ||
         (rc = init_bells(a, err)) || (rc = init_ingests(a, err))) {
@@ -144,6 +153,7 @@ ef_analyzer_destroy(struct ef_analyzer *a)
         ef_bell_deinit(&a->bells[i]);
     }
     ef_trace_store_destroy(a->store);
+    ef_last_hops_destroy(a->last_hops);
     free(a->workers);
     free(a->ingests);
     free(a->bells);

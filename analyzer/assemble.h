@@ -36,8 +36,8 @@ struct ef_assembler_config {
     uint64_t memory_bytes;
     int64_t idle_ns;
     uint8_t debug_dscp; /* A mask of DSCP bits, see ef_trace_finish(). */
-    /* Takes a closed trace; borrowed until it returns. */
-    void (*closed)(void *ctx, const struct ef_trace *trace);
+    /* Takes a closed trace; borrowed until it returns, and may be changed. */
+    void (*closed)(void *ctx, struct ef_trace *trace);
     void *ctx;
 };
 

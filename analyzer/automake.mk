@@ -11,6 +11,9 @@ analyzer_libanalyzer_a_SOURCES = \
 	analyzer/http.c analyzer/http.h \
 	analyzer/http_traces.c \
 	analyzer/ingest.c analyzer/ingest.h \
+	analyzer/judge.c analyzer/judge.h \
+	analyzer/last_hops.c analyzer/last_hops.h \
+	analyzer/loss_table.c analyzer/loss_table.h \
 	analyzer/memory_plan.c analyzer/memory_plan.h \
 	analyzer/open_table.c analyzer/open_table.h \
 	analyzer/refused_set.c analyzer/refused_set.h \
@@ -21,6 +24,7 @@ analyzer_libanalyzer_a_SOURCES = \
 	analyzer/trace_cursor.c \
 	analyzer/trace_record.c analyzer/trace_record.h \
 	analyzer/trace_store.c analyzer/trace_store.h analyzer/trace_store_private.h \
+	analyzer/transit_table.c analyzer/transit_table.h \
 	analyzer/worker.c analyzer/worker.h
 
 sbin_PROGRAMS += analyzer/ef-analyzer

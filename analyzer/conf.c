@@ -84,6 +84,13 @@ set_debug_dscp(void *ctx, const char *value, struct ef_error *err)
 }
 
 static int
+set_topology(void *ctx, const char *value, struct ef_error *err)
+{
+    ((struct ef_conf *) ctx)->analyzer.topology = value;
+    return 0;
+}
+
+static int
 set_http(void *ctx, const char *value, struct ef_error *err)
 {
     ((struct ef_conf *) ctx)->http = value;
@@ -103,6 +110,10 @@ static const struct ef_option options[] = {
      "number of the DSCP bit that marks a packet for tracing, 0 to 5,\n"
      "as the switches have it in debug_dscp (default 1)",
      set_debug_dscp},
+    {"topology", 't', "FILE",
+     "which switch each host is behind, as ef-fabric topology --json writes it:\n"
+     "without it no packet can be called dropped",
+     set_topology},
     {"http", 0, "ADDRESS", "answer there, such as 127.0.0.1:8781 or unix:PATH", set_http},
     {0},
 };
@@ -118,7 +129,7 @@ check(const struct ef_conf *conf, struct ef_error *err)
     }
     struct ef_memory_plan plan;
     return ef_memory_plan_make(&plan, conf->analyzer.memory_bytes, conf->analyzer.n_sources, conf->analyzer.n_workers,
-                               err);
+                               conf->analyzer.topology, err);
 }
 
 int

@@ -45,7 +45,8 @@ ef_ingest_init(struct ef_ingest *in, const struct ef_ingest_config *config, stru
     in->stamp = (struct ef_time){INT64_MIN};
     atomic_init(&in->clock, INT64_MIN);
     int rc = ef_source_open(config->spec, config->ring_bytes, &in->source, err);
-    if (!rc && (init_feeds(in) || ef_switch_table_init(&in->switches))) {
+    if (!rc && (init_feeds(in) || ef_switch_table_init(&in->switches) ||
+                (config->takes_loss_reports && ef_loss_table_init(&in->losses)))) {
         rc = ef_error_set(err, -ENOMEM, "no memory for the rings of source '%.60s'", config->spec);
     }
     if (rc) {
@@ -65,6 +66,7 @@ ef_ingest_deinit(struct ef_ingest *in)
     free(in->feeds);
     in->feeds = NULL;
     ef_switch_table_deinit(&in->switches);
+    ef_loss_table_deinit(&in->losses);
 }
 
 /* --- Time ------------------------------------------------------------------- */
@@ -137,7 +139,24 @@ hand_over(struct ef_ingest *in, const struct ef_copy_record *record, uint64_t fl
     in->touched |= (uint64_t) 1 << worker;
 }
 
-static void
+/* True if it was a reshuffler's report and no copy. */
+static bool
+take_loss_report(struct ef_ingest *in, const struct ef_frame *frame)
+{
+    struct ef_loss_reader reader;
+    struct ef_loss_entry entry;
+    if (ef_loss_report_open(&reader, frame->data, frame->len)) {
+        return false;
+    }
+    while (in->losses.streams && ef_loss_report_next(&reader, &entry)) {
+        ef_loss_table_enter(&in->losses, &entry);
+    }
+    ef_counter_add(&in->loss_reports, 1);
+    return true;
+}
+
+/* True if it was a copy, or should have been one. */
+static bool
 take_frame(struct ef_ingest *in, const struct ef_frame *frame, int64_t correction)
 {
     struct ef_copy_record record;
@@ -146,21 +165,26 @@ take_frame(struct ef_ingest *in, const struct ef_frame *frame, int64_t correctio
     enum ef_drop_reason reason =
         ef_copy_record_of_frame(&record, &flow_hash, frame->data, frame->len, frame->wire_len, frame->arrival);
     if (reason) {
+        if (take_loss_report(in, frame)) {
+            return false;
+        }
         ef_counter_add(&in->drops[reason], 1);
-        return;
+        return true;
     }
     ef_switch_table_count(&in->switches, &record.hop);
     hand_over(in, &record, flow_hash);
+    return true;
 }
 
 static void
 take_burst(struct ef_ingest *in, const struct ef_frame *frames, int n)
 {
     int64_t correction = clock_correction(in);
+    uint64_t n_copies = 0;
     for (int i = 0; i < n; i++) {
-        take_frame(in, &frames[i], correction);
+        n_copies += take_frame(in, &frames[i], correction);
     }
-    ef_counter_add(&in->frames, (uint64_t) n);
+    ef_counter_add(&in->frames, n_copies);
     flush(in);
     publish_clock(in, in->stamp.ns);
 }

@@ -18,6 +18,7 @@
 #include <pthread.h>
 
 #include "analyzer/feed.h"
+#include "analyzer/loss_table.h"
 #include "analyzer/switch_table.h"
 #include "base/drop_reason.h"
 #include "io/source.h"
@@ -30,6 +31,7 @@ struct ef_ingest_config {
     uint32_t feed_slots;
     unsigned n_workers;
     struct ef_bell *bells; /* One per worker. */
+    bool takes_loss_reports;
 };
 
 struct ef_ingest {
@@ -46,7 +48,9 @@ struct ef_ingest {
     ef_counter overflows; /* Lost by the source. */
     ef_counter gaps;      /* Grows while the interface is away: nobody knows how many are lost. */
     ef_counter drops[EF_N_DROP_REASONS];
+    ef_counter loss_reports; /* Not among `frames`. */
     struct ef_switch_table switches;
+    struct ef_loss_table losses; /* Empty unless loss reports are taken. */
 
     /* Of the thread alone. */
     struct ef_time stamp; /* The last one given. */

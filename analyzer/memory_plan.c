@@ -7,7 +7,9 @@
 #include <errno.h>
 
 #include "analyzer/copy_record.h"
+#include "analyzer/loss_table.h"
 #include "analyzer/switch_table.h"
+#include "analyzer/transit_table.h"
 
 enum {
     MIN_FEED_SLOTS = 256,
@@ -31,7 +33,7 @@ floor_power_of_two(uint64_t n)
 
 int
 ef_memory_plan_make(struct ef_memory_plan *plan, uint64_t limit, unsigned n_sources, unsigned n_workers,
-                    struct ef_error *err)
+                    bool with_fates, struct ef_error *err)
 {
     unsigned n_feeds = n_sources * n_workers;
     plan->limit = limit;
@@ -40,8 +42,10 @@ ef_memory_plan_make(struct ef_memory_plan *plan, uint64_t limit, unsigned n_sour
     plan->feed_bytes = plan->feed_slots * sizeof(struct ef_copy_record);
     plan->query_bytes = limit / 16;
     plan->open_bytes = limit / 8 * 3 / n_workers;
+    plan->fate_bytes = with_fates ? n_sources * ef_loss_table_memory() + n_workers * ef_transit_table_memory() : 0;
     uint64_t without_store = n_sources * (plan->source_ring_bytes + ef_switch_table_memory()) +
-                             n_feeds * plan->feed_bytes + n_workers * plan->open_bytes + plan->query_bytes;
+                             n_feeds * plan->feed_bytes + n_workers * plan->open_bytes + plan->query_bytes +
+                             plan->fate_bytes;
     plan->store_bytes = limit > without_store ? limit - without_store : 0;
     plan->total = without_store + plan->store_bytes;
     if (plan->feed_slots < MIN_FEED_SLOTS || plan->open_bytes < MIN_OPEN_BYTES ||

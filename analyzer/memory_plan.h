@@ -6,6 +6,7 @@
 #ifndef EF_ANALYZER_MEMORY_PLAN_H
 #define EF_ANALYZER_MEMORY_PLAN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -23,12 +24,13 @@ struct ef_memory_plan {
     uint64_t open_bytes;  /* Open traces of each worker. */
     uint64_t store_bytes; /* Closed traces, all workers together. */
     uint64_t query_bytes; /* Answers under way. */
+    uint64_t fate_bytes;  /* What the verdicts need to know, all together. */
     uint64_t total;       /* Of everything; at most `limit`. */
 };
 
 /* Returns 0, or -EINVAL with `err` if `limit` is too small for so many sources
  * and workers. */
 int ef_memory_plan_make(struct ef_memory_plan *plan, uint64_t limit, unsigned n_sources, unsigned n_workers,
-                        struct ef_error *err);
+                        bool with_fates, struct ef_error *err);
 
 #endif

@@ -35,6 +35,7 @@ static void
 add_ingest(struct ef_status *s, const struct ef_ingest *in, unsigned n_workers)
 {
     s->copies_received += ef_counter_get(&in->frames) + ef_counter_get(&in->overflows);
+    s->loss_reports += ef_counter_get(&in->loss_reports);
     s->drops[EF_DROP_SOURCE_OVERFLOW] += ef_counter_get(&in->overflows);
     for (int i = 0; i < EF_N_DROP_REASONS; i++) {
         s->drops[i] += ef_counter_get(&in->drops[i]);
@@ -55,6 +56,9 @@ add_worker(struct ef_status *s, const struct ef_worker *w)
     s->traces_closed += ef_counter_get(&c->closed);
     s->traces_opened += ef_counter_get(&c->opened);
     s->loops += ef_counter_get(&c->loops);
+    for (int i = 0; i < EF_N_FATES; i++) {
+        s->fates[i] += ef_counter_get(&w->judge.fates[i]);
+    }
     s->traces_capacity += ef_assembler_capacity(w->assembler);
 }
 
@@ -150,17 +154,28 @@ sources_json(const struct ef_analyzer *analyzer)
     return sources;
 }
 
+static json_t *
+fates_json(const struct ef_status *s)
+{
+    json_t *fates = json_object();
+    for (int i = 0; i < EF_N_FATES; i++) {
+        json_object_set_new(fates, ef_fate_names[i], json_integer((json_int_t) s->fates[i]));
+    }
+    return fates;
+}
+
 /* What each part of --memory is for, as far as it was given out. */
 static json_t *
 memory_json(const struct ef_analyzer *a, const struct ef_status *s)
 {
     const struct ef_memory_plan *plan = &a->plan;
-    return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "source_rings", (json_int_t) (plan->source_ring_bytes * a->n_ingests),
-        "worker_rings", (json_int_t) (plan->feed_bytes * a->n_ingests * a->n_workers), "open_traces",
-        (json_int_t) (plan->open_bytes * a->n_workers), "switch_counts",
-        (json_int_t) (ef_switch_table_memory() * a->n_ingests), "closed_traces", (json_int_t) plan->store_bytes,
-        "closed_traces_used", (json_int_t) s->store.used_bytes, "answers", (json_int_t) plan->query_bytes);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "source_rings",
+                     (json_int_t) (plan->source_ring_bytes * a->n_ingests), "worker_rings",
+                     (json_int_t) (plan->feed_bytes * a->n_ingests * a->n_workers), "open_traces",
+                     (json_int_t) (plan->open_bytes * a->n_workers), "switch_counts",
+                     (json_int_t) (ef_switch_table_memory() * a->n_ingests), "closed_traces",
+                     (json_int_t) plan->store_bytes, "closed_traces_used", (json_int_t) s->store.used_bytes, "answers",
+                     (json_int_t) plan->query_bytes, "fates", (json_int_t) plan->fate_bytes);
 }
 
 json_t *
@@ -172,7 +187,7 @@ ef_status_json(const struct ef_analyzer *analyzer)
     ef_time_format(s.store.oldest, oldest);
     return json_pack(
         "{s:s, s:s, s:s, s:f, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s?, "
-        "s:I, s:o, s:o}",
+        "s:I, s:o, s:o, s:o, s:I}",
         "role", "analyzer", "name", analyzer->config.name, "version", PACKAGE_VERSION, "uptime_s", s.uptime_s,
         "copies_received", (json_int_t) s.copies_received, "copies_assembled", (json_int_t) s.copies_assembled, "drops",
         drops_json(&s), "traces_open", (json_int_t) (s.traces_opened - s.traces_closed), "traces_open_limit",
@@ -181,5 +196,6 @@ ef_status_json(const struct ef_analyzer *analyzer)
         "memory_bytes", (json_int_t) analyzer->plan.total, "memory_limit_bytes", (json_int_t) analyzer->plan.limit,
         "resident_bytes", (json_int_t) s.resident_bytes, "memory", memory_json(analyzer, &s), "oldest",
         s.store.has_oldest ? oldest : NULL, "queries_open", (json_int_t) s.store.n_queries, "sources",
-        sources_json(analyzer), "switches", ef_status_switches(analyzer));
+        sources_json(analyzer), "switches", ef_status_switches(analyzer), "fates", fates_json(&s), "loss_reports",
+        (json_int_t) s.loss_reports);
 }

@@ -15,9 +15,10 @@ enum {
 };
 
 static void
-on_closed(void *ctx, const struct ef_trace *trace)
+on_closed(void *ctx, struct ef_trace *trace)
 {
     struct ef_worker *w = ctx;
+    ef_judge_trace(&w->judge, trace);
     ef_trace_store_append(w->config.store, w->config.number, trace);
 }
 
@@ -29,12 +30,17 @@ ef_worker_init(struct ef_worker *w, const struct ef_worker_config *config, struc
     w->config.assembler.closed = on_closed;
     w->config.assembler.ctx = w;
     w->now = (struct ef_time){INT64_MIN};
+    w->judge = config->judge;
+    if (ef_judge_init(&w->judge)) {
+        return ef_error_set(err, -ENOMEM, "out of memory");
+    }
     return ef_assembler_create(&w->config.assembler, &w->assembler, err);
 }
 
 void
 ef_worker_deinit(struct ef_worker *w)
 {
+    ef_judge_deinit(&w->judge);
     ef_assembler_destroy(w->assembler);
     w->assembler = NULL;
 }

@@ -14,6 +14,7 @@
 
 #include "analyzer/assemble.h"
 #include "analyzer/ingest.h"
+#include "analyzer/judge.h"
 #include "analyzer/trace_store.h"
 
 struct ef_worker_config {
@@ -23,11 +24,13 @@ struct ef_worker_config {
     unsigned n_ingests;
     struct ef_bell *bell;
     struct ef_trace_store *store;
+    struct ef_judge judge; /* Its beginning; the worker has one of its own. */
 };
 
 struct ef_worker {
     EF_CACHE_ALIGNED struct ef_worker_config config;
     struct ef_assembler *assembler;
+    struct ef_judge judge;
     struct ef_time now; /* Steady time. */
     uint64_t losses;    /* Of its feeds and their sources, as far as noted. */
     pthread_t thread;

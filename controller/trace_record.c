@@ -68,6 +68,17 @@ trace_record_parse(const char *line, size_t len, json_t **out, struct ef_time *s
     return TRACE_RECORD_TRACE;
 }
 
+/* Adds `name_key` with the name of the switch whose address is under `key`. */
+static void
+add_name(json_t *object, const char *key, const char *name_key, const struct topology *topology)
+{
+    const char *address = json_string_value(json_object_get(object, key));
+    const struct topology_switch *s = address ? topology_find(topology, address) : NULL;
+    if (s) {
+        json_object_set_new(object, name_key, json_string(s->name));
+    }
+}
+
 void
 trace_record_name_hops(json_t *trace, const struct topology *topology)
 {
@@ -75,9 +86,7 @@ trace_record_name_hops(json_t *trace, const struct topology *topology)
     json_t *hop;
     json_array_foreach(json_object_get(trace, "hops"), i, hop)
     {
-        const struct topology_switch *s = topology_find(topology, json_string_value(json_object_get(hop, "switch")));
-        if (s) {
-            json_object_set_new(hop, "name", json_string(s->name));
-        }
+        add_name(hop, "switch", "name", topology);
     }
+    add_name(trace, "expected", "expected_name", topology);
 }

@@ -5,6 +5,7 @@ reshuffler_libreshuffler_a_SOURCES = \
 	reshuffler/explain.c reshuffler/explain.h \
 	reshuffler/forward.c reshuffler/forward.h \
 	reshuffler/ledger.c reshuffler/ledger.h \
+	reshuffler/loss_reporter.c reshuffler/loss_reporter.h \
 	reshuffler/outer_ip.c reshuffler/outer_ip.h \
 	reshuffler/plan.c reshuffler/plan.h \
 	reshuffler/status.c reshuffler/status.h \

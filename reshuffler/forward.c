@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "reshuffler/loss_reporter.h"
 #include "reshuffler/outer_ip.h"
 
 static void
@@ -18,7 +19,7 @@ forward_one(struct ef_forwarder *f, const struct ef_frame *frame)
         f->totals.drops[why]++;
         return;
     }
-    ef_ledger_enter(&f->ledger, &d.copy);
+    ef_ledger_enter(&f->ledger, &d.copy, frame->arrival);
     uint8_t *packet = ef_sink_reserve(f->sink, d.len);
     memcpy(packet, frame->data + d.copy.outer_ip_offset, d.len);
     ef_outer_ip_redirect(packet, f->plan->analyzers[d.analyzer].address);
@@ -46,6 +47,19 @@ count_sent(struct ef_forwarder *f)
                        "%llu copies are larger than the MTU towards the analyzers; raise it, or have switches truncate",
                        (unsigned long long) too_big);
     }
+}
+
+void
+ef_forward_report_losses(struct ef_forwarder *f, struct ef_time now_mono)
+{
+    if (ef_time_before(now_mono, f->next_report)) {
+        return;
+    }
+    f->next_report = ef_time_add_ms(now_mono, EF_LOSS_REPORT_EVERY_MS);
+    ef_report_losses(&f->ledger, f->plan, f->sink, now_mono);
+    /* Reports are no copies. */
+    ef_sink_flush(f->sink);
+    ef_sink_stats(f->sink, &f->last_sink);
 }
 
 void

@@ -24,10 +24,14 @@ struct ef_forwarder {
     struct ef_totals totals;        /* The thread's own. */
     struct ef_sink_stats last_sink; /* What of the sink's counters is in totals. */
     struct ef_tally tally;
-    struct ef_ledger ledger; /* What came from which switch. */
+    struct ef_ledger ledger;    /* What came from which switch. */
+    struct ef_time next_report; /* Monotonic. */
 };
 
 /* Forwards `n` frames, flushes the sink, and publishes the counters. */
 void ef_forward_burst(struct ef_forwarder *f, const struct ef_frame frames[], int n);
+
+/* Tells the analyzers what was lost on the way to us, if it is time to. */
+void ef_forward_report_losses(struct ef_forwarder *f, struct ef_time now_mono);
 
 #endif

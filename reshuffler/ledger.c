@@ -75,7 +75,7 @@ find_or_add(struct ef_ledger *ledger, const struct ef_copy *copy)
 }
 
 void
-ef_ledger_enter(struct ef_ledger *ledger, const struct ef_copy *copy)
+ef_ledger_enter(struct ef_ledger *ledger, const struct ef_copy *copy, struct ef_time arrival)
 {
     struct ef_ledger_entry *entry = find_or_add(ledger, copy);
     if (!entry) {
@@ -85,5 +85,7 @@ ef_ledger_enter(struct ef_ledger *ledger, const struct ef_copy *copy)
     ef_counter_add(&entry->copies, 1);
     if (copy->has_sequence) {
         ef_copy_sequence_add(&entry->sequence, copy->sequence);
+        ef_hole_finder_note(&entry->holes, &entry->sequence, copy->sequence,
+                            copy->has_switch_time ? copy->switch_time : arrival);
     }
 }

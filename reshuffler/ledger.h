@@ -2,7 +2,7 @@
 /* The account of the copies that one thread receives, by the switch that sent
  * them and the target that it sent them to (each has its own sequence).
  *
- *     ef_ledger_enter(&ledger, &copy);                       // its thread
+ *     ef_ledger_enter(&ledger, &copy, arrival);                       // its thread
  *     for (uint32_t i = 0; i < ef_ledger_size(&ledger); i++) // any thread
  *         show(&ledger.entries[i]);
  *
@@ -13,6 +13,7 @@
 
 #include "packet/copy.h"
 #include "packet/copy_sequence.h"
+#include "packet/hole_finder.h"
 
 enum { EF_LEDGER_MAX = 4096 };
 
@@ -20,6 +21,11 @@ struct ef_ledger_entry {
     uint8_t switch_address[16], target_address[16];
     ef_counter copies; /* All that came, with and without a number. */
     struct ef_copy_sequence sequence;
+    struct ef_hole_finder holes;
+
+    /* Holes of the last loss report, which the next one repeats. */
+    unsigned n_told;
+    struct ef_hole told[EF_HOLE_FINDER_HOLES];
 };
 
 struct ef_ledger {
@@ -37,7 +43,7 @@ uint64_t ef_ledger_memory(void);
 int ef_ledger_init(struct ef_ledger *ledger);
 void ef_ledger_deinit(struct ef_ledger *ledger); /* A zeroed one is fine. */
 
-void ef_ledger_enter(struct ef_ledger *ledger, const struct ef_copy *copy);
+void ef_ledger_enter(struct ef_ledger *ledger, const struct ef_copy *copy, struct ef_time arrival);
 
 static inline uint32_t
 ef_ledger_size(const struct ef_ledger *ledger)

@@ -110,6 +110,7 @@ run(void *arg)
         if (n > 0) {
             ef_forward_burst(&w->forwarder, frames, n);
         }
+        ef_forward_report_losses(&w->forwarder, ef_time_mono());
     }
     if (n < 0 && n != -ENODEV) {
         static const uint64_t one = 1;

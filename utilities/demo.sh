@@ -73,7 +73,7 @@ demo_analyzer() { # NAME HOST ADDRESS NETNS INTERFACE PORT [ARGUMENT...]
     local name=$1 host=$2 netns=$4 interface=$5 port=$6
     shift 6
     demo_daemon "$name" "$host" analyzer/ef-analyzer --name "$host" \
-        --source "afpacket:$interface@$netns" --http "127.0.0.1:$port" "$@"
+        --source "afpacket:$interface@$netns" --http "127.0.0.1:$port" --topology "$(demo_topology "$name")" "$@"
 }
 
 # The controller's configuration: what the topology says, with a port each.

@@ -245,6 +245,15 @@ collect_trace(struct collector *c, const struct ef_filter_trace *trace, enum ef_
     case EF_COMPUTED_TRACE_DEBUG:
         add(c, trace->debug);
         break;
+    case EF_COMPUTED_TRACE_DROP:
+        add(c, trace->drop);
+        break;
+    case EF_COMPUTED_TRACE_MUX:
+        add(c, trace->mux);
+        break;
+    case EF_COMPUTED_TRACE_MISSING:
+        add(c, trace->n_missing);
+        break;
     default:
         add(c, trace->latency_ns);
     }

@@ -5,8 +5,10 @@ lib_libeverflow_a_SOURCES += \
 	lib/packet/copy_sequence.c lib/packet/copy_sequence.h \
 	lib/packet/cursor.h \
 	lib/packet/headers.h \
+	lib/packet/hole_finder.c lib/packet/hole_finder.h \
 	lib/packet/identity.c lib/packet/identity.h \
 	lib/packet/ipv6_chain.c lib/packet/ipv6_chain.h \
+	lib/packet/loss_report.c lib/packet/loss_report.h \
 	lib/packet/packet.c lib/packet/packet.h lib/packet/packet_internal.h \
 	lib/packet/pcapng.c lib/packet/pcapng.h \
 	lib/packet/summary.c

@@ -26,7 +26,7 @@
 
 #include "base/counter.h"
 
-enum { EF_COPY_SEQUENCE_WINDOW = 4096 };
+enum { EF_COPY_SEQUENCE_WINDOW = 8192 };
 
 struct ef_copy_account {
     uint64_t n_made;

@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+#include "base/util.h"
+
+const char *const ef_fate_names[EF_N_FATES] = {"unknown", "delivered", "dropped", "unsure", "expired", "loop"};
+
 /* TTL and traffic class of the IP header that is layer `index`. */
 static void
 ip_fields(const struct ef_packet *packet, unsigned index, uint8_t *ttl, uint8_t *traffic_class)
@@ -134,6 +138,38 @@ has_loop(const struct ef_trace *trace)
     return false;
 }
 
+/* By how much more than one the TTL fell from `a` to `b`. */
+static int
+missing_between(const struct ef_hop *a, const struct ef_hop *b)
+{
+    if (!(a->flags & b->flags & EF_HOP_HAS_IP) || (a->flags ^ b->flags) & EF_HOP_ENCAPSULATED) {
+        return 0;
+    }
+    bool encapsulated = a->flags & EF_HOP_ENCAPSULATED;
+    int fall = encapsulated ? a->outer_ttl - b->outer_ttl : a->ttl - b->ttl;
+    return fall > 1 ? fall - 1 : 0;
+}
+
+static void
+find_missing(struct ef_trace *trace)
+{
+    int n = 0;
+    for (int i = 1; i < trace->n_hops; i++) {
+        n += missing_between(&trace->hops[i - 1], &trace->hops[i]);
+    }
+    trace->n_missing = (uint8_t) EF_MIN(n, UINT8_MAX);
+}
+
+static void
+find_mux(struct ef_trace *trace)
+{
+    trace->mux_hop = 0;
+    for (uint8_t i = 1; i < trace->n_hops && !trace->mux_hop; i++) {
+        uint8_t before = trace->hops[i - 1].flags, flags = trace->hops[i].flags;
+        trace->mux_hop = before & EF_HOP_HAS_IP && flags & ~before & EF_HOP_ENCAPSULATED ? i : 0;
+    }
+}
+
 void
 ef_trace_finish(struct ef_trace *trace, uint8_t debug_dscp)
 {
@@ -146,6 +182,8 @@ ef_trace_finish(struct ef_trace *trace, uint8_t debug_dscp)
     trace->debug = dscp & debug_dscp;
     order_hops(trace, all & EF_HOP_ENCAPSULATED);
     trace->loop = has_loop(trace);
+    find_missing(trace);
+    find_mux(trace);
 }
 
 int64_t
@@ -158,4 +196,12 @@ int64_t
 ef_trace_latency_ns(const struct ef_trace *trace)
 {
     return ef_trace_since_first_ns(trace, trace->n_hops - 1u);
+}
+
+int64_t
+ef_trace_mux_latency_ns(const struct ef_trace *trace)
+{
+    return trace->mux_hop ? ef_time_diff_ns(hop_time(trace, &trace->hops[trace->mux_hop]),
+                                            hop_time(trace, &trace->hops[trace->mux_hop - 1]))
+                          : 0;
 }

@@ -51,6 +51,18 @@ struct ef_hop {
     uint8_t flags;
 };
 
+/* What became of the packet, as far as the copies tell. */
+enum ef_fate {
+    EF_FATE_UNKNOWN,   /* Where it should have gone is not known. */
+    EF_FATE_DELIVERED, /* The last switch for its destination saw it. */
+    EF_FATE_DROPPED,   /* That switch never saw it. */
+    EF_FATE_UNSURE,    /* It did not, or its copy was lost. */
+    EF_FATE_EXPIRED,   /* The TTL ran out behind the last hop. */
+    EF_FATE_LOOP,
+};
+#define EF_N_FATES 6
+extern const char *const ef_fate_names[EF_N_FATES]; /* "unknown", ... */
+
 struct ef_trace {
     uint64_t id;                           /* struct ef_identity's hash. */
     struct ef_time start;                  /* Arrival of the first and of */
@@ -66,6 +78,11 @@ struct ef_trace {
     bool switch_clock;                     /* All hops carry switch times: latencies are from them. */
     bool hops_full;                        /* There were more than EF_TRACE_MAX_HOPS. */
     bool copies_lost;                      /* The analyzer lost copies meanwhile: a hop may be missing. */
+    uint8_t n_missing;                     /* Hops between those there, by the TTL. */
+    uint8_t mux_hop;                       /* The first encapsulated hop behind a plain one, or 0: none. */
+    uint8_t fate;                          /* enum ef_fate; by analyzer/judge.h, which knows the topology. */
+    bool has_expected;                     /* `expected` is known: for fates DELIVERED, DROPPED, UNSURE. */
+    uint8_t expected[16];                  /* A switch that should have been, or was, the last. */
     uint8_t bytes[EF_TRACE_MAX_BYTES];     /* The original as its first hop saw it. */
     struct ef_hop hops[EF_TRACE_MAX_HOPS]; /* In the packet's order once finished. */
 };
@@ -89,12 +106,21 @@ bool ef_hop_is_duplicate(const struct ef_hop *a, const struct ef_hop *b);
  * TTL, as traceroute does, makes no loop. A switch that copies at ingress and egress, or that sees a
  * packet go into a tunnel end beside it and come out again, is no loop.)
  *
- * Debug: a hop's DSCP has one of the bits `debug_dscp`. */
+ * Debug: a hop's DSCP has one of the bits `debug_dscp`.
+ *
+ * Missing: where the TTL falls by more than one between two hops, the switches
+ * between them sent no copy, or it was lost.
+ *
+ * Mux: a plain hop is followed by an encapsulated one, that is, somebody put the
+ * packet into a tunnel there, such as a load balancer (a Mux) beside a switch. */
 void ef_trace_finish(struct ef_trace *trace, uint8_t debug_dscp);
 
 /* The time from the first hop to hop `index` and to the last hop, of a finished
  * trace with at least one hop; negative where the switches' clocks disagree. */
 int64_t ef_trace_since_first_ns(const struct ef_trace *trace, unsigned index);
 int64_t ef_trace_latency_ns(const struct ef_trace *trace);
+
+/* From the last plain hop to the first encapsulated one; 0 without a mux_hop. */
+int64_t ef_trace_mux_latency_ns(const struct ef_trace *trace);
 
 #endif

@@ -183,6 +183,35 @@ put_hop(struct ef_json_text *j, const struct ef_trace *trace, unsigned index)
 }
 
 static void
+put_mux(struct ef_json_text *j, const struct ef_trace *trace)
+{
+    if (!trace->mux_hop) {
+        EF_JSON_LITERAL(j, ",\"mux\":null");
+        return;
+    }
+    EF_JSON_LITERAL(j, ",\"mux\":{\"before\":");
+    ef_json_address(j, trace->hops[trace->mux_hop - 1].switch_address);
+    EF_JSON_LITERAL(j, ",\"after\":");
+    ef_json_address(j, trace->hops[trace->mux_hop].switch_address);
+    EF_JSON_LITERAL(j, ",\"latency_us\":");
+    ef_json_us(j, ef_trace_mux_latency_ns(trace));
+    EF_JSON_LITERAL(j, "}");
+}
+
+static void
+put_fate(struct ef_json_text *j, const struct ef_trace *trace)
+{
+    EF_JSON_LITERAL(j, ",\"fate\":");
+    ef_json_string(j, trace->fate < EF_N_FATES ? ef_fate_names[trace->fate] : "unknown");
+    EF_JSON_LITERAL(j, ",\"expected\":");
+    if (trace->has_expected) {
+        ef_json_address(j, trace->expected);
+    } else {
+        EF_JSON_LITERAL(j, "null");
+    }
+}
+
+static void
 put_verdicts(struct ef_json_text *j, const struct ef_trace *trace)
 {
     EF_JSON_LITERAL(j, ",\"n_hops\":");
@@ -199,6 +228,10 @@ put_verdicts(struct ef_json_text *j, const struct ef_trace *trace)
     ef_json_bool(j, trace->hops_full);
     EF_JSON_LITERAL(j, ",\"copies_lost\":");
     ef_json_bool(j, trace->copies_lost);
+    EF_JSON_LITERAL(j, ",\"missing\":");
+    ef_json_u64(j, trace->n_missing);
+    put_mux(j, trace);
+    put_fate(j, trace);
     EF_JSON_LITERAL(j, ",\"latency_us\":");
     ef_json_us(j, trace->n_hops ? ef_trace_latency_ns(trace) : 0);
     EF_JSON_LITERAL(j, ",\"time_source\":");

@@ -15,6 +15,9 @@ trace_fields(const struct ef_trace *trace)
         .n_copies = trace->n_copies,
         .loop = trace->loop,
         .debug = trace->debug,
+        .drop = trace->fate == EF_FATE_DROPPED,
+        .mux = trace->mux_hop,
+        .n_missing = trace->n_missing,
         .latency_ns = latency_ns > 0 ? (uint64_t) latency_ns : 0,
     };
 }

@@ -197,7 +197,7 @@ random_lines_per_second(uint8_t *block, uint64_t n_lines)
 }
 
 static void
-on_closed(void *ctx, const struct ef_trace *trace)
+on_closed(void *ctx, struct ef_trace *trace)
 {
     struct bench *b = ctx;
     check(trace->n_hops == HOPS, "a trace is not whole");

@@ -73,3 +73,10 @@ test_fuzz_fuzz_efctl_views_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ
 test_fuzz_fuzz_efctl_views_LDADD = utilities/efctl/libefctl.a $(EF_LIBS) -lm
 test_fuzz_fuzz_efctl_views_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 EXTRA_DIST += test/fuzz/corpus/efctl_views
+
+FUZZ_TARGETS += test/fuzz/fuzz_loss_report
+test_fuzz_fuzz_loss_report_SOURCES = test/fuzz/fuzz_loss_report.c $(FUZZ_DRIVER)
+test_fuzz_fuzz_loss_report_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/loss_report"'
+test_fuzz_fuzz_loss_report_LDADD = analyzer/libanalyzer.a $(EF_LIBS)
+test_fuzz_fuzz_loss_report_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/loss_report

@@ -10,3 +10,4 @@ EXTRA_DIST += test/system/common.bash test/system/bad_start.bats test/system/rig
 EXTRA_DIST += test/system/replay.bats
 EXTRA_DIST += test/system/accounting.bats
 EXTRA_DIST += test/system/line.bash test/system/line.bats
+EXTRA_DIST += test/system/drop.bats

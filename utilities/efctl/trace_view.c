@@ -49,6 +49,36 @@ add_latency(struct efctl_table *table, const json_t *trace)
     }
 }
 
+/* "DROPPED after spine1, expected at leaf4, " */
+static void
+add_fate(struct efctl_table *table, const json_t *trace)
+{
+    const char *fate = efctl_get_string(trace, "fate", "");
+    bool dropped = !strcmp(fate, "dropped"), unsure = !strcmp(fate, "unsure");
+    if (!strcmp(fate, "expired")) {
+        efctl_table_append(table, EFCTL_WARN, "TTL expired, ");
+    }
+    if (!dropped && !unsure) {
+        return;
+    }
+    const json_t *hops = json_object_get(trace, "hops"), *last = json_array_get(hops, json_array_size(hops) - 1);
+    const char *after = efctl_get_string(last, "name", efctl_get_string(last, "switch", "?"));
+    const char *expected = efctl_get_string(trace, "expected_name", efctl_get_string(trace, "expected", "?"));
+    efctl_table_append(table, dropped ? EFCTL_BAD : EFCTL_WARN, "%s after %s",
+                       dropped ? "DROPPED" : "dropped or a copy lost", after);
+    efctl_table_append(table, EFCTL_PLAIN, ", expected at %s, ", expected);
+}
+
+static void
+add_mux(struct efctl_table *table, const json_t *trace)
+{
+    double latency_us;
+    char buf[EFCTL_TEXT_SIZE];
+    if (efctl_get_number(efctl_get_object(trace, "mux"), "latency_us", &latency_us)) {
+        efctl_table_append(table, EFCTL_PLAIN, ", into a tunnel in %s", efctl_format_duration_us(latency_us, buf));
+    }
+}
+
 /* "LOOP, 12 hops, 120.4 us, debug, 2 duplicate copies, id 00f3..." */
 static void
 add_verdict(struct efctl_table *table, const json_t *trace)
@@ -57,11 +87,14 @@ add_verdict(struct efctl_table *table, const json_t *trace)
     int64_t n_duplicates = efctl_get_int(trace, "n_duplicates", 0);
     bool loop = efctl_get_bool(trace, "loop"), full = efctl_get_bool(trace, "hops_full");
     efctl_table_cell(table, EFCTL_BAD, "%s", loop ? "LOOP" : "");
-    efctl_table_append(table, EFCTL_PLAIN, "%s%s%" PRId64 " hop%s", loop ? ", " : "", full ? "more than " : "", n_hops,
+    efctl_table_append(table, EFCTL_PLAIN, "%s", loop ? ", " : "");
+    add_fate(table, trace);
+    efctl_table_append(table, EFCTL_PLAIN, "%s%" PRId64 " hop%s", full ? "more than " : "", n_hops,
                        n_hops == 1 ? "" : "s");
     if (n_hops > 1) {
         add_latency(table, trace);
     }
+    add_mux(table, trace);
     if (efctl_get_bool(trace, "debug")) {
         efctl_table_append(table, EFCTL_PLAIN, ", debug");
     }

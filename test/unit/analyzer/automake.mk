@@ -2,7 +2,9 @@ if HAVE_CMOCKA
 EF_ANALYZER_TESTS = \
 	test/unit/analyzer/test_analyzer \
 	test/unit/analyzer/test_assemble \
-	test/unit/analyzer/test_trace_store
+	test/unit/analyzer/test_last_hops \
+	test/unit/analyzer/test_trace_store \
+	test/unit/analyzer/test_truth
 EF_ANALYZER_TEST_LDADD = analyzer/libanalyzer.a $(EF_TEST_LDADD)
 check_PROGRAMS += $(EF_ANALYZER_TESTS)
 TESTS += $(EF_ANALYZER_TESTS)
@@ -18,4 +20,12 @@ test_unit_analyzer_test_assemble_LDADD = $(EF_ANALYZER_TEST_LDADD)
 test_unit_analyzer_test_trace_store_SOURCES = test/unit/analyzer/test_trace_store.c
 test_unit_analyzer_test_trace_store_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_analyzer_test_trace_store_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
+test_unit_analyzer_test_last_hops_SOURCES = test/unit/analyzer/test_last_hops.c
+test_unit_analyzer_test_last_hops_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_analyzer_test_last_hops_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
+test_unit_analyzer_test_truth_SOURCES = test/unit/analyzer/test_truth.c
+test_unit_analyzer_test_truth_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_analyzer_test_truth_LDADD = utilities/replay/libreplay.a reshuffler/libreshuffler.a $(EF_ANALYZER_TEST_LDADD)
 endif

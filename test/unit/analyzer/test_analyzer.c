@@ -266,9 +266,13 @@ memory_is_divided_without_a_rest(void **state)
         for (unsigned n_sources = 1; n_sources <= 4; n_sources++) {
             for (unsigned n_workers = 1; n_workers <= 8; n_workers++) {
                 struct ef_memory_plan plan;
-                if (!ef_memory_plan_make(&plan, limit, n_sources, n_workers, NULL)) {
+                if (!ef_memory_plan_make(&plan, limit, n_sources, n_workers, false, NULL)) {
                     assert_int_equal(plan.total, limit);
                     assert_true(plan.store_bytes >= limit / 4);
+                }
+                if (!ef_memory_plan_make(&plan, limit, n_sources, n_workers, true, NULL)) {
+                    assert_int_equal(plan.total, limit);
+                    assert_true(plan.fate_bytes > 0 && plan.store_bytes > 0);
                 }
             }
         }

@@ -23,7 +23,7 @@ struct closed {
 };
 
 static void
-on_closed(void *ctx, const struct ef_trace *trace)
+on_closed(void *ctx, struct ef_trace *trace)
 {
     struct closed *closed = ctx;
     if (closed->n < MAX_CLOSED) {

@@ -131,7 +131,7 @@ small_views(void **state)
 static void
 traces(void **state)
 {
-    static const char *const names[] = {"trace", "trace-more", "trace-loop", "trace-marks", "trace-hostile"};
+    static const char *const names[] = {"trace", "trace-more", "trace-loop", "trace-marks", "trace-fates", "trace-hostile"};
     json_t *topology = load("topology");
     struct efctl_trace_query query = {.limit = 10, .topology = topology};
     for (size_t i = 0; i < EF_ARRAY_SIZE(names); i++) {

@@ -199,6 +199,10 @@ traces_are_matched(void **state)
         {"trace.loop == false", false},
         {"!trace.loop", false},
         {"trace.debug", false},
+        {"trace.drop && !trace.mux", true},
+        {"trace.drop == 0 || trace.mux", false},
+        {"trace.missing == 2", true},
+        {"trace.missing > 2", false},
         {"!trace.debug && trace.debug == 0", true},
         {"trace.latency_us > 800", true},
         {"trace.latency_us > 800.5", false},
@@ -208,7 +212,7 @@ traces_are_matched(void **state)
         {"trace.latency_us in {700..900}", true},
         {"trace.hops < trace.copies", true},
     };
-    struct ef_filter_trace trace = {.n_hops = 6, .n_copies = 9, .loop = true, .latency_ns = 800500};
+    struct ef_filter_trace trace = {.n_hops = 6, .n_copies = 9, .loop = true, .drop = true, .n_missing = 2, .latency_ns = 800500};
     CHECK(expected, &(struct ef_filter_input){.trace = &trace});
 }
 

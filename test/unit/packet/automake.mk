@@ -3,6 +3,7 @@ PACKET_TESTS = test/unit/packet/test_packet \
 	test/unit/packet/test_identity \
 	test/unit/packet/test_copy \
 	test/unit/packet/test_copy_sequence \
+	test/unit/packet/test_loss_report \
 	test/unit/packet/test_build \
 	test/unit/packet/test_summary \
 	test/unit/packet/test_mutations \
@@ -22,6 +23,9 @@ test_unit_packet_test_identity_LDADD = $(EF_TEST_LDADD)
 test_unit_packet_test_copy_SOURCES = test/unit/packet/test_copy.c $(PACKET_SAMPLES)
 test_unit_packet_test_copy_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
 test_unit_packet_test_copy_LDADD = $(EF_TEST_LDADD)
+test_unit_packet_test_loss_report_SOURCES = test/unit/packet/test_loss_report.c
+test_unit_packet_test_loss_report_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_packet_test_loss_report_LDADD = $(EF_TEST_LDADD)
 test_unit_packet_test_copy_sequence_SOURCES = test/unit/packet/test_copy_sequence.c
 test_unit_packet_test_copy_sequence_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_packet_test_copy_sequence_LDADD = $(EF_TEST_LDADD)

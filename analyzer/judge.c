@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Verdicts; see judge.h. */
+#include <config.h>
+
+#include "analyzer/judge.h"
+
+#include <string.h>
+
+#include "base/util.h"
+#include "packet/headers.h"
+
+/* When no packet has shown how long it takes. */
+#define UNKNOWN_TRANSIT_NS (50 * EF_NS_PER_MS)
+
+#define LEAST_MARGIN_NS (20 * EF_NS_PER_US)
+
+/* Learned from one trace in so many; the rest only costs. */
+enum { LEARN_EVERY = 8 };
+
+int
+ef_judge_init(struct ef_judge *judge)
+{
+    return judge->last_hops ? ef_transit_table_init(&judge->transits) : 0;
+}
+
+void
+ef_judge_deinit(struct ef_judge *judge)
+{
+    ef_transit_table_deinit(&judge->transits);
+}
+
+/* Where the packet was going when its last hop saw it. The original is as the
+ * first hop saw it: if it was put into a tunnel since, the tunnel's end is not
+ * known, and the packet's own destination counts. */
+static bool
+destination(const struct ef_trace *trace, uint8_t address[16])
+{
+    struct ef_packet p;
+    ef_packet_parse(&p, trace->bytes, trace->n_bytes, trace->wire_len);
+    if (p.inner_ip == EF_NO_LAYER) {
+        return false;
+    }
+    bool in_tunnel = trace->hops[trace->n_hops - 1].flags & EF_HOP_ENCAPSULATED;
+    unsigned layer = in_tunnel ? p.outer_ip : p.inner_ip;
+    const uint8_t *header = ef_packet_layer_data(&p, layer);
+    if (p.layers[layer].proto == EF_PROTO_IPV4) {
+        ef_address_from_ipv4(address, ef_ipv4_dst(header));
+    } else {
+        memcpy(address, header + 24, 16);
+    }
+    return true;
+}
+
+static struct ef_time
+time_of(const struct ef_trace *trace, const struct ef_hop *hop)
+{
+    return hop->flags & EF_HOP_HAS_SWITCH_TIME && trace->switch_clock ? hop->switch_time : hop->arrival;
+}
+
+/* Whether the switch had a copy lost when it would have seen the packet. */
+static enum ef_loss
+ask(const struct ef_judge *judge, const uint8_t switch_address[16], struct ef_time last,
+    const struct ef_transit *transit)
+{
+    bool is_learned = transit && ef_transit_min_ns(transit) <= ef_transit_max_ns(transit);
+    int64_t min = is_learned ? ef_transit_min_ns(transit) : -UNKNOWN_TRANSIT_NS;
+    int64_t max = is_learned ? ef_transit_max_ns(transit) : UNKNOWN_TRANSIT_NS;
+    int64_t margin = EF_MAX((max - min) / 2, LEAST_MARGIN_NS); /* Not every packet was learned from. */
+    enum ef_loss worst = EF_LOSS_POSSIBLE;
+    for (unsigned i = 0; i < judge->n_losses; i++) {
+        enum ef_loss loss = ef_loss_table_ask(judge->losses[i], switch_address, ef_time_add_ns(last, min - margin),
+                                              ef_time_add_ns(last, max + margin));
+        worst = loss == EF_LOSS_SEEN || worst == EF_LOSS_POSSIBLE ? loss : worst;
+        if (worst == EF_LOSS_SEEN) {
+            break;
+        }
+    }
+    return worst;
+}
+
+/* Whether one of the switches `fall` behind the last hop had a copy lost. None
+ * being known there, it cannot be excluded. */
+static bool
+could_be_lost_at(const struct ef_judge *judge, const struct ef_transit_from *from, unsigned fall, struct ef_time last)
+{
+    bool is_known = false;
+    for (uint32_t i = 0; i < from->n; i++) {
+        const struct ef_transit *next = &from->next[i];
+        if (next->ttl_fall == fall) {
+            is_known = true;
+            if (ask(judge, next->to, last, next) == EF_LOSS_SEEN) {
+                return true;
+            }
+        }
+    }
+    return !is_known;
+}
+
+/* Whether lost copies explain that `expected` and all before it are missing. */
+static bool
+is_explained_by_losses(const struct ef_judge *judge, const struct ef_trace *trace, const uint8_t expected[16])
+{
+    const struct ef_hop *hop = &trace->hops[trace->n_hops - 1];
+    struct ef_time last = time_of(trace, hop);
+    const struct ef_transit_from *from = ef_transit_table_from(&judge->transits, hop->switch_address);
+    const struct ef_transit *transit = ef_transit_find(from, expected);
+    if (ask(judge, expected, last, transit) != EF_LOSS_SEEN) {
+        return false;
+    }
+    for (unsigned fall = 1; transit && fall < transit->ttl_fall; fall++) {
+        if (!could_be_lost_at(judge, from, fall, last)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum ef_fate
+judge_missing_end(const struct ef_judge *judge, const struct ef_trace *trace, const struct ef_last_hop *expected)
+{
+    const struct ef_hop *last = &trace->hops[trace->n_hops - 1];
+    if ((last->flags & EF_HOP_ENCAPSULATED ? last->outer_ttl : last->ttl) <= 1) {
+        return EF_FATE_EXPIRED;
+    }
+    if (trace->copies_lost || trace->hops_full) {
+        return EF_FATE_UNSURE;
+    }
+    for (unsigned i = 0; i < expected->n_switches; i++) {
+        if (is_explained_by_losses(judge, trace, expected->switches[i])) {
+            return EF_FATE_UNSURE;
+        }
+    }
+    return EF_FATE_DROPPED;
+}
+
+static enum ef_fate
+judge_fate(const struct ef_judge *judge, struct ef_trace *trace)
+{
+    uint8_t address[16];
+    if (trace->loop) {
+        return EF_FATE_LOOP;
+    }
+    if (!judge->last_hops || !trace->n_hops || !destination(trace, address)) {
+        return EF_FATE_UNKNOWN;
+    }
+    const struct ef_last_hop *expected = ef_last_hops_find(judge->last_hops, address);
+    if (!expected) {
+        return EF_FATE_UNKNOWN;
+    }
+    const uint8_t *last = trace->hops[trace->n_hops - 1].switch_address;
+    trace->has_expected = true;
+    if (ef_last_hop_is(expected, last)) {
+        memcpy(trace->expected, last, 16);
+        return EF_FATE_DELIVERED;
+    }
+    memcpy(trace->expected, expected->switches[0], 16);
+    return judge_missing_end(judge, trace, expected);
+}
+
+void
+ef_judge_trace(struct ef_judge *judge, struct ef_trace *trace)
+{
+    trace->has_expected = false;
+    memset(trace->expected, 0, sizeof trace->expected);
+    enum ef_fate fate = judge_fate(judge, trace);
+    trace->fate = (uint8_t) fate;
+    ef_counter_add(&judge->fates[fate], 1);
+    if (judge->last_hops && fate != EF_FATE_LOOP && trace->id % LEARN_EVERY == 0) {
+        ef_transit_table_learn(&judge->transits, trace);
+    }
+}
