@@ -11,3 +11,4 @@ EXTRA_DIST += test/system/replay.bats
 EXTRA_DIST += test/system/accounting.bats
 EXTRA_DIST += test/system/line.bash test/system/line.bats
 EXTRA_DIST += test/system/drop.bats
+EXTRA_DIST += test/system/budget.bats

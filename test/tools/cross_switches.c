@@ -2,7 +2,7 @@
 /* Sends numbered frames of all kinds through switches in a row, and notes what
  * comes out at the end and what each switch sent copies of:
  *
- *     cross_switches --count N --seed S --notes DIR IN OUT [COPIES]...
+ *     cross_switches --count N --seed S --rate R --notes DIR IN OUT [COPIES]...
  *
  * IN, OUT and COPIES are IFACE[@NETNS]: where frames go in, where they come out,
  * and where the copies of the first, second, ... switch arrive. Writes
@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/hash.h"
 #include "base/options.h"
@@ -49,10 +50,11 @@ struct switch_notes {
     uint64_t n_copies, n_altered, n_foreign, n_repeated;
     uint8_t *sequence_seen; /* A bit for each number from the first on. */
     uint32_t first_sequence, last_sequence;
+    struct ef_time first_time, last_time; /* By the switch's clock, if copies tell. */
 };
 
 struct run {
-    uint64_t count, seed;
+    uint64_t count, seed, rate;
     const char *directory;
     int n_switches;
     struct packet_port in, out, taps[MAX_SWITCHES];
@@ -75,6 +77,12 @@ set_seed(void *ctx, const char *value, struct ef_error *err)
 }
 
 static int
+set_rate(void *ctx, const char *value, struct ef_error *err)
+{
+    return ef_parse_u64(value, "--rate", 1, 100000000, &((struct run *) ctx)->rate, err);
+}
+
+static int
 set_notes(void *ctx, const char *value, struct ef_error *err)
 {
     (void) err;
@@ -85,6 +93,7 @@ set_notes(void *ctx, const char *value, struct ef_error *err)
 static const struct ef_option options[] = {
     {"count", 0, "N", "how many frames (default 100000)", set_count},
     {"seed", 0, "S", "which ones (default 1)", set_seed},
+    {"rate", 0, "R", "frames a second at most (default: as the switches forward them)", set_rate},
     {"notes", 0, "DIR", "where to write what happened to each (default .)", set_notes},
     {0},
 };
@@ -133,6 +142,10 @@ note_copy(struct run *r, struct switch_notes *s, const uint8_t *frame, uint32_t 
         return;
     }
     note_sequence(r, s, copy.sequence);
+    if (copy.has_switch_time) {
+        s->first_time = s->n_copies ? s->first_time : copy.switch_time;
+        s->last_time = copy.switch_time;
+    }
     s->n_copies++;
     s->copies[number] += s->copies[number] < UINT8_MAX;
     s->n_altered += numbered_frame_invariant(copy.original, copy.original_len) != r->invariant[number];
@@ -206,14 +219,26 @@ send_group(struct run *r, struct crafter *c, uint32_t group, struct ef_error *er
     return rc ? ef_error_set(err, rc, "sending: %s", strerror(-rc)) : 0;
 }
 
+static void
+pace(const struct run *r, uint32_t group, struct ef_time start)
+{
+    if (r->rate) {
+        int64_t due = start.ns + (int64_t) ((uint64_t) group * GROUP * (uint64_t) EF_NS_PER_S / r->rate);
+        struct timespec ts = {due / EF_NS_PER_S, due % EF_NS_PER_S};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+    }
+}
+
 static int
 cross(struct run *r, struct ef_error *err)
 {
     static struct crafter c;
     c.random = r->seed;
     uint32_t n_groups = (uint32_t) ((r->count + GROUP - 1) / GROUP);
+    struct ef_time start = ef_time_mono();
     int rc = 0;
     for (uint32_t group = 0; group < n_groups && !rc; group++) {
+        pace(r, group, start);
         rc = send_group(r, &c, group, err);
         if (!rc) {
             rc = wait_for_marker(r, group, err);
@@ -267,10 +292,11 @@ print_switch(const struct run *r, const struct switch_notes *s)
         more += s->copies[i] > 1;
     }
     printf("{\"copies\":%llu,\"frames\":%llu,\"copied_twice\":%llu,\"altered\":%llu,\"foreign\":%llu,"
-           "\"first_sequence\":%u,\"sequence_missing\":%lld,\"sequence_repeated\":%llu}",
+           "\"first_sequence\":%u,\"sequence_missing\":%lld,\"sequence_repeated\":%llu,\"switch_seconds\":%.6f}",
            (unsigned long long) s->n_copies, (unsigned long long) distinct, (unsigned long long) more,
            (unsigned long long) s->n_altered, (unsigned long long) s->n_foreign, s->first_sequence,
-           (long long) (numbers - (s->n_copies - s->n_repeated)), (unsigned long long) s->n_repeated);
+           (long long) (numbers - (s->n_copies - s->n_repeated)), (unsigned long long) s->n_repeated,
+           (double) (s->last_time.ns - s->first_time.ns) / EF_NS_PER_S);
 }
 
 static void
@@ -324,8 +350,9 @@ main(int argc, char *argv[])
     int first = ef_options_parse(groups, argc, argv, &err);
     r.n_switches = argc - first - 2;
     if (first < 0 || r.n_switches < 0 || r.n_switches > MAX_SWITCHES) {
-        fprintf(stderr, "%s%susage: cross_switches [--count N] [--seed S] [--notes DIR] IN OUT [COPIES]...\n", err.text,
-                err.text[0] ? "\n" : "");
+        fprintf(stderr,
+                "%s%susage: cross_switches [--count N] [--seed S] [--rate R] [--notes DIR] IN OUT [COPIES]...\n",
+                err.text, err.text[0] ? "\n" : "");
         return 2;
     }
     struct ef_time start = ef_time_mono();
