@@ -51,9 +51,8 @@ oldest_lane(struct ef_multilog *log, uint64_t *first)
     return oldest;
 }
 
-/* Lets the oldest bucket go; false if there is none that is sealed. */
-static bool
-evict_oldest(struct ef_multilog *log)
+bool
+ef_multilog_evict_oldest(struct ef_multilog *log)
 {
     uint64_t first;
     struct ef_multilog_writer *lane;
@@ -78,7 +77,7 @@ begin_bucket(struct ef_multilog_writer *lane)
     struct ef_multilog *log = lane->log;
     struct ef_bucket *bucket;
     while (!(bucket = ef_bucket_take(&log->pool))) {
-        if (!evict_oldest(log)) {
+        if (!ef_multilog_evict_oldest(log)) {
             return -ENOBUFS;
         }
     }

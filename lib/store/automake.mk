@@ -1,9 +1,14 @@
 lib_libeverflow_a_SOURCES += \
 	lib/store/append.c \
+	lib/store/bucket_index.c lib/store/bucket_index.h lib/store/indexes.h \
 	lib/store/bucket_pool.c lib/store/bucket_pool.h \
+	lib/store/cursor.h \
 	lib/store/index.c lib/store/index.h \
 	lib/store/derived.c lib/store/derived.h \
+	lib/store/index_memory.c lib/store/index_memory.h \
+	lib/store/keys.c lib/store/keys.h \
 	lib/store/multilog.c lib/store/multilog.h lib/store/multilog_private.h \
+	lib/store/planner.c lib/store/planner.h \
 	lib/store/predicate.c lib/store/predicate.h lib/store/predicate_private.h \
 	lib/store/predicate_dnf.c \
 	lib/store/predicate_eval.c \

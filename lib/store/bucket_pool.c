@@ -10,6 +10,8 @@
 
 #define NO_BUCKET UINT32_MAX
 
+enum { PAGE = 4096 };
+
 static void
 put(struct ef_bucket_pool *pool, uint32_t number)
 {
@@ -81,6 +83,22 @@ touch_all(uint8_t *p, uint64_t bytes, uint64_t step)
     }
 }
 
+/* The first page stays: it is read by who has an outdated number. */
+void
+ef_bucket_empty(struct ef_bucket_pool *pool, struct ef_bucket *bucket)
+{
+    madvise((uint8_t *) bucket + PAGE, pool->bucket_bytes - PAGE, MADV_DONTNEED);
+}
+
+void
+ef_bucket_refill(struct ef_bucket_pool *pool, struct ef_bucket *bucket)
+{
+    if (pool->is_prefaulted) {
+        touch_all((uint8_t *) bucket, pool->bucket_bytes, PAGE);
+    }
+    put(pool, ef_bucket_number(pool, bucket));
+}
+
 int
 ef_bucket_pool_init(struct ef_bucket_pool *pool, uint64_t bucket_bytes, uint32_t n_buckets, bool prefault)
 {
@@ -96,8 +114,9 @@ ef_bucket_pool_init(struct ef_bucket_pool *pool, uint64_t bucket_bytes, uint32_t
     }
     madvise(blocks, bytes, MADV_HUGEPAGE);
     if (prefault) {
-        touch_all(blocks, bytes, 4096);
+        touch_all(blocks, bytes, PAGE);
     }
+    pool->is_prefaulted = prefault;
     pool->blocks = blocks;
     pool->bucket_bytes = bucket_bytes;
     pool->n_buckets = n_buckets;

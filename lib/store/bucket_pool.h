@@ -35,6 +35,7 @@ struct ef_bucket_pool {
     uint32_t n_buckets;
     _Atomic uint32_t *next; /* Of each free bucket. */
     _Atomic uint64_t free;  /* Tag << 32 | number of the first free bucket. */
+    bool is_prefaulted;
 };
 
 /* Returns 0 or -ENOMEM. `bucket_bytes` is a multiple of the page size. */
@@ -58,5 +59,10 @@ bool ef_bucket_pin(struct ef_bucket_pool *pool, struct ef_bucket *bucket, uint64
 
 /* Drops one reference. */
 void ef_bucket_drop(struct ef_bucket_pool *pool, struct ef_bucket *bucket);
+
+/* For who needs the memory for something else: gives the pages of a bucket that
+ * was taken to the system; and gets them back and the bucket onto the free list. */
+void ef_bucket_empty(struct ef_bucket_pool *pool, struct ef_bucket *bucket);
+void ef_bucket_refill(struct ef_bucket_pool *pool, struct ef_bucket *bucket);
 
 #endif

@@ -11,39 +11,10 @@
 
 /* --- Values ----------------------------------------------------------------------- */
 
-static uint64_t
-load_number(const uint8_t *value, uint32_t width)
-{
-    uint16_t n16;
-    uint32_t n32;
-    uint64_t n64;
-    switch (width) {
-    case 1:
-        return *value;
-    case 2:
-        memcpy(&n16, value, sizeof n16);
-        return n16;
-    case 4:
-        memcpy(&n32, value, sizeof n32);
-        return n32;
-    default:
-        memcpy(&n64, value, sizeof n64);
-        return n64;
-    }
-}
-
 static bool
 is_number(enum ef_column_type type)
 {
     return type <= EF_COLUMN_IPV4;
-}
-
-/* Numbers whose order is that of the values: times are signed. */
-static uint64_t
-ordered_number(enum ef_column_type type, uint32_t width, const uint8_t *value)
-{
-    uint64_t n = load_number(value, width);
-    return type == EF_COLUMN_TIME ? n ^ UINT64_C(1) << 63 : n;
 }
 
 int
@@ -52,16 +23,16 @@ ef_index_compare(enum ef_column_type type, uint32_t width, const void *a, const 
     if (!is_number(type)) {
         return memcmp(a, b, width);
     }
-    uint64_t x = ordered_number(type, width, a), y = ordered_number(type, width, b);
+    uint64_t x = ef_index_number(type, width, a), y = ef_index_number(type, width, b);
     return (x > y) - (x < y);
 }
 
 static EF_ALWAYS_INLINE bool
-is_sorted_number(const uint8_t *values, uint32_t width, uint32_t n, uint64_t flip)
+are_numbers_sorted(const struct ef_index_input *in, enum ef_column_type type, uint32_t width)
 {
     uint64_t previous = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t number = load_number(values + (size_t) i * width, width) ^ flip;
+    for (uint32_t i = 0; i < in->n; i++) {
+        uint64_t number = ef_index_number(type, width, in->values + (size_t) i * width);
         if (number < previous) {
             return false;
         }
@@ -73,11 +44,8 @@ is_sorted_number(const uint8_t *values, uint32_t width, uint32_t n, uint64_t fli
 static bool
 is_sorted(const struct ef_index_input *in)
 {
-    if (in->type == EF_COLUMN_TIME) {
-        return is_sorted_number(in->values, 8, in->n, UINT64_C(1) << 63);
-    }
     if (is_number(in->type)) {
-        return is_sorted_number(in->values, in->width, in->n, 0);
+        return are_numbers_sorted(in, in->type, in->width);
     }
     for (uint32_t i = 1; i < in->n; i++) {
         const uint8_t *value = in->values + (size_t) i * in->width;
@@ -140,10 +108,11 @@ grow(struct ef_index_scratch *s, uint32_t n)
 
 /* Of a number, word 0 is the low 32 bits. */
 static EF_ALWAYS_INLINE void
-take_number_words(const struct ef_index_input *in, uint32_t width, unsigned word, uint64_t flip, uint32_t *words)
+take_number_words(const struct ef_index_input *in, enum ef_column_type type, uint32_t width, unsigned word,
+                  uint32_t *words)
 {
     for (uint32_t i = 0; i < in->n; i++) {
-        words[i] = (uint32_t) ((load_number(in->values + (size_t) i * width, width) ^ flip) >> (32 * word));
+        words[i] = (uint32_t) (ef_index_number(type, width, in->values + (size_t) i * width) >> 32 * word);
     }
 }
 
@@ -169,13 +138,13 @@ take_words(const struct ef_index_input *in, unsigned word, uint32_t *words)
     if (!is_number(in->type)) {
         take_byte_words(in, word, words);
     } else if (in->width == 1) {
-        take_number_words(in, 1, word, 0, words);
+        take_number_words(in, EF_COLUMN_U8, 1, word, words);
     } else if (in->width == 2) {
-        take_number_words(in, 2, word, 0, words);
+        take_number_words(in, EF_COLUMN_U16, 2, word, words);
     } else if (in->width == 4) {
-        take_number_words(in, 4, word, 0, words);
+        take_number_words(in, EF_COLUMN_U32, 4, word, words);
     } else {
-        take_number_words(in, 8, word, in->type == EF_COLUMN_TIME ? UINT64_C(1) << 63 : 0, words);
+        take_number_words(in, in->type, 8, word, words);
     }
 }
 

@@ -31,6 +31,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "store/schema.h"
 
@@ -90,6 +91,29 @@ struct ef_index_range ef_index_find(const struct ef_index *index, const void *lo
 
 /* Sets the bit of each row of `range` in `bits`, which has n_rows of them. */
 void ef_index_mark(const struct ef_index *index, struct ef_index_range range, uint64_t *bits);
+
+/* A number (a column of type U8 to IPV4) as one whose order is that of the
+ * values: times are signed. */
+static inline uint64_t
+ef_index_number(enum ef_column_type type, uint32_t width, const uint8_t *value)
+{
+    uint16_t n16;
+    uint32_t n32;
+    uint64_t n64;
+    switch (width) {
+    case 1:
+        return *value;
+    case 2:
+        memcpy(&n16, value, sizeof n16);
+        return n16;
+    case 4:
+        memcpy(&n32, value, sizeof n32);
+        return n32;
+    default:
+        memcpy(&n64, value, sizeof n64);
+        return type == EF_COLUMN_TIME ? n64 ^ UINT64_C(1) << 63 : n64;
+    }
+}
 
 /* How two values of that type compare, as memcmp() says it. */
 int ef_index_compare(enum ef_column_type type, uint32_t width, const void *a, const void *b);

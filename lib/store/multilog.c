@@ -3,7 +3,7 @@
  * statistics. */
 #include <config.h>
 
-#include "store/multilog_private.h"
+#include "store/bucket_index.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ init(struct ef_multilog *log, const struct ef_multilog_config *config, struct ef
                             (unsigned long long) bucket_bytes, (unsigned long long) least);
     }
     if (ef_bucket_pool_init(&log->pool, bucket_bytes, (uint32_t) n_buckets, config->prefault) ||
-        init_lanes(log, config->max_writers)) {
+        init_lanes(log, config->max_writers) || ef_indexes_create(log, &log->indexes)) {
         return ef_error_set(err, -ENOMEM, "out of memory for %llu bytes of records",
                             (unsigned long long) config->memory_bytes);
     }
@@ -120,6 +120,7 @@ ef_multilog_destroy(struct ef_multilog *log)
         return;
     }
     ef_derivers_stop(log);
+    ef_indexes_destroy(log->indexes);
     for (unsigned i = 0; i < log->n_lanes; i++) {
         free(log->lanes[i].buckets);
     }

@@ -63,9 +63,39 @@ struct ef_multilog_snapshot {
     uint64_t tails[EF_MULTILOG_MAX_WRITERS]; /* Records that each writer's lane had. */
 };
 
+/* The values of a record's variable part, told by the program: it calls
+ * ef_multilog_add_key() for each, any number of times. Any thread may call an
+ * extract function; it must give the same values for the same bytes. */
+struct ef_multilog_keys;
+typedef void ef_multilog_extract(const void *data, uint32_t len, struct ef_multilog_keys *keys);
+void ef_multilog_add_key(struct ef_multilog_keys *keys, const void *key);
+
+/* True for a record of whose values one is between `low` and `high`, both
+ * included; as in struct ef_multilog_index. */
+struct ef_multilog_key_test {
+    ef_multilog_extract *extract;
+    enum ef_column_type key_type;
+    uint32_t key_width;
+    uint8_t low[EF_COLUMN_MAX_BYTES], high[EF_COLUMN_MAX_BYTES];
+};
+
+/* How records are found; the answer is the same. */
+enum ef_multilog_plan {
+    EF_MULTILOG_CHEAPEST, /* What is estimated to be faster, bucket by bucket. */
+    EF_MULTILOG_BY_INDEX, /* By index wherever there is one. */
+    EF_MULTILOG_BY_SCAN,
+};
+
+struct ef_predicate;
+
+/* What is borrowed stays until the cursor is closed. */
 struct ef_multilog_query {
     struct ef_multilog_snapshot snapshot;
-    struct ef_time from, to; /* Of the record's time, both included. */
+    struct ef_time from, to;                 /* Of the record's time, both included. */
+    const struct ef_predicate *predicate;    /* Borrowed; predicate.h. NULL: all records. */
+    const struct ef_multilog_key_test *keys; /* Borrowed; all of them must be true, too. */
+    unsigned n_keys;
+    enum ef_multilog_plan plan;
 };
 
 struct ef_multilog_stats {
@@ -117,8 +147,9 @@ void ef_multilog_unfreeze(struct ef_multilog *log);
 
 /* --- Reading --------------------------------------------------------------------- */
 
-/* Starts an answer: the snapshot's records whose time is in the window.
- * They come writer by writer, each one's in the order of its appends. Returns
+/* Starts an answer: the snapshot's records whose time is in the window and for
+ * which all that the query asks for is true, found by indexes where that is
+ * faster. They come writer by writer, each one's in the order of its appends. Returns
  * 0 or -ENOMEM; the caller closes the cursor. */
 int ef_multilog_query(struct ef_multilog *log, const struct ef_multilog_query *query,
                       struct ef_multilog_cursor **cursor);

@@ -69,6 +69,7 @@ struct ef_multilog {
     struct ef_multilog_writer *lanes;
     _Atomic uint64_t epoch; /* Advanced by each snapshot. */
     _Atomic uint64_t n_evicted;
+    struct ef_indexes *indexes;
     pthread_mutex_t snapshots; /* One at a time; guards `frozen`. */
     bool is_frozen;
     struct ef_multilog_snapshot frozen;
@@ -95,6 +96,12 @@ ef_bucket_column(const struct ef_multilog *log, struct ef_bucket *bucket, unsign
 {
     return (uint8_t *) bucket + log->column_at[column];
 }
+
+/* Where the variable part of a row lies. */
+const void *ef_bucket_variable(const struct ef_multilog *log, struct ef_bucket *bucket, uint32_t row, uint32_t *len);
+
+/* Lets the oldest bucket go; false if there is none that is sealed. */
+bool ef_multilog_evict_oldest(struct ef_multilog *log);
 
 /* Writer: no more rows go into the open bucket. */
 void ef_lane_seal(struct ef_multilog_writer *lane);

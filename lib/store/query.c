@@ -1,28 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cursors over a snapshot: lane by lane, bucket by bucket, each held only while
- * it is read. */
+ * it is read; which of its rows match is the planner's answer (planner.h). */
 #include <config.h>
 
-#include "store/multilog_private.h"
+#include "store/cursor.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct ef_multilog_cursor {
-    struct ef_multilog *log;
-    struct ef_multilog_query query;
-    struct {
-        uint64_t sequence, record;
-    } firsts[EF_MULTILOG_MAX_WRITERS]; /* Oldest bucket of each lane when the query began, and its first record. */
-    uint64_t n_missed;
-    unsigned lane;
-    uint64_t sequence;        /* Next bucket of the lane. */
-    uint64_t expected;        /* Next record of the lane. */
-    struct ef_bucket *bucket; /* Held, or NULL. */
-    uint32_t row, n_rows;     /* Next and number of visible rows in it. */
-    uint32_t current;         /* The row that the last call went to. */
-};
 
 /* Where the lane begins now. One whose records have all left begins where the
  * snapshot ends. */
@@ -54,23 +39,6 @@ enter_lane(struct ef_multilog_cursor *c, unsigned number)
     c->expected = c->firsts[number].record;
 }
 
-int
-ef_multilog_query(struct ef_multilog *log, const struct ef_multilog_query *query, struct ef_multilog_cursor **out)
-{
-    struct ef_multilog_cursor *c = calloc(1, sizeof *c);
-    if (!c) {
-        return -ENOMEM;
-    }
-    c->log = log;
-    c->query = *query;
-    for (unsigned i = 0; i < log->n_lanes; i++) {
-        find_first(c, i);
-    }
-    enter_lane(c, 0);
-    *out = c;
-    return 0;
-}
-
 static void
 let_go(struct ef_multilog_cursor *c)
 {
@@ -85,8 +53,32 @@ ef_multilog_cursor_close(struct ef_multilog_cursor *c)
 {
     if (c) {
         let_go(c);
+        ef_planner_deinit(&c->planner);
+        free(c->bits);
         free(c);
     }
+}
+
+int
+ef_multilog_query(struct ef_multilog *log, const struct ef_multilog_query *query, struct ef_multilog_cursor **out)
+{
+    struct ef_multilog_cursor *c = calloc(1, sizeof *c);
+    if (!c) {
+        return -ENOMEM;
+    }
+    c->log = log;
+    c->query = *query;
+    c->bits = calloc(EF_MIN(log->bucket_rows, EF_INDEX_MAX_ROWS) / 64, sizeof *c->bits);
+    if (!c->bits || ef_planner_init(&c->planner, log, &c->query)) {
+        ef_multilog_cursor_close(c);
+        return -ENOMEM;
+    }
+    for (unsigned i = 0; i < log->n_lanes; i++) {
+        find_first(c, i);
+    }
+    enter_lane(c, 0);
+    *out = c;
+    return 0;
 }
 
 /* Takes hold of the lane's next bucket that is still there and has records of
@@ -110,7 +102,7 @@ next_bucket(struct ef_multilog_cursor *c)
         }
         c->n_missed += bucket->first_record - c->expected;
         c->bucket = bucket;
-        c->row = 0;
+        c->part = 0;
         c->n_rows =
             (uint32_t) EF_MIN(tail - bucket->first_record, atomic_load_explicit(&bucket->n_rows, memory_order_acquire));
         c->expected = bucket->first_record + c->n_rows;
@@ -134,21 +126,18 @@ next_lane(struct ef_multilog_cursor *c)
     return true;
 }
 
-/* Goes to the bucket's next row in the window. The bucket's own bounds spare
- * looking at each row of one that is wholly outside. */
+/* Goes to the next part of the bucket that is held in which a row matches. */
 static bool
-next_row(struct ef_multilog_cursor *c)
+next_part(struct ef_multilog_cursor *c, uint64_t *n_matches)
 {
-    int64_t from = c->query.from.ns, to = c->query.to.ns, ns;
-    if (atomic_load_explicit(&c->bucket->max_ns, memory_order_relaxed) < from ||
-        atomic_load_explicit(&c->bucket->min_ns, memory_order_relaxed) > to) {
-        return false;
-    }
-    const uint8_t *times = ef_bucket_column(c->log, c->bucket, 0);
-    while (c->row < c->n_rows) {
-        c->current = c->row++;
-        memcpy(&ns, times + (size_t) c->current * sizeof ns, sizeof ns);
-        if (ns >= from && ns <= to) {
+    while (c->part * EF_INDEX_MAX_ROWS < c->n_rows) {
+        unsigned part = c->part++;
+        c->first = part * EF_INDEX_MAX_ROWS;
+        uint32_t n_rows = EF_MIN(c->n_rows - c->first, (uint32_t) EF_INDEX_MAX_ROWS);
+        *n_matches = ef_planner_find(&c->planner, c->bucket, part, n_rows, c->bits);
+        if (*n_matches) {
+            c->n_words = (n_rows + 63) / 64;
+            c->word_at = 0;
             return true;
         }
     }
@@ -156,11 +145,11 @@ next_row(struct ef_multilog_cursor *c)
 }
 
 bool
-ef_multilog_next(struct ef_multilog_cursor *c)
+ef_cursor_next_part(struct ef_multilog_cursor *c, uint64_t *n_matches)
 {
     for (;;) {
         if (c->bucket) {
-            if (next_row(c)) {
+            if (next_part(c, n_matches)) {
                 return true;
             }
             let_go(c);
@@ -170,7 +159,28 @@ ef_multilog_next(struct ef_multilog_cursor *c)
                 return false;
             }
         }
+        if (!ef_planner_can_match(&c->planner, c->bucket)) {
+            let_go(c);
+        }
     }
+}
+
+bool
+ef_multilog_next(struct ef_multilog_cursor *c)
+{
+    uint64_t n_matches;
+    while (!c->word) {
+        if (c->word_at < c->n_words) {
+            c->word = c->bits[c->word_at++];
+        } else if (!ef_cursor_next_part(c, &n_matches)) {
+            c->n_words = 0;
+            c->word_at = 0;
+            return false;
+        }
+    }
+    c->current = c->first + (c->word_at - 1) * 64 + (uint32_t) __builtin_ctzll(c->word);
+    c->word &= c->word - 1;
+    return true;
 }
 
 uint64_t
@@ -179,16 +189,17 @@ ef_multilog_n_missed(const struct ef_multilog_cursor *c)
     return c->n_missed;
 }
 
-static const void *
-variable_part(const struct ef_multilog_cursor *c, const uint8_t *ends, uint32_t *len)
+const void *
+ef_bucket_variable(const struct ef_multilog *log, struct ef_bucket *bucket, uint32_t row, uint32_t *len)
 {
+    const uint8_t *ends = ef_bucket_column(log, bucket, (unsigned) log->schema.variable);
     uint32_t start = 0, end;
-    memcpy(&end, ends + (size_t) c->current * sizeof end, sizeof end);
-    if (c->current) {
-        memcpy(&start, ends + (size_t) (c->current - 1) * sizeof start, sizeof start);
+    memcpy(&end, ends + (size_t) row * sizeof end, sizeof end);
+    if (row) {
+        memcpy(&start, ends + (size_t) (row - 1) * sizeof start, sizeof start);
     }
     *len = end - start;
-    return (const uint8_t *) c->bucket + c->log->variable_at + start;
+    return (const uint8_t *) bucket + log->variable_at + start;
 }
 
 const void *
@@ -199,7 +210,7 @@ ef_multilog_column(const struct ef_multilog_cursor *c, unsigned column, uint32_t
     uint32_t ignored;
     len = len ? len : &ignored;
     if (type->type == EF_COLUMN_VARIABLE) {
-        return variable_part(c, values, len);
+        return ef_bucket_variable(c->log, c->bucket, c->current, len);
     }
     *len = type->width;
     return values + (size_t) c->current * type->width;

@@ -20,4 +20,10 @@ TESTS += test/unit/store/test_predicate
 test_unit_store_test_predicate_SOURCES = test/unit/store/test_predicate.c
 test_unit_store_test_predicate_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_store_test_predicate_LDADD = $(EF_TEST_LDADD)
+
+check_PROGRAMS += test/unit/store/test_query
+TESTS += test/unit/store/test_query
+test_unit_store_test_query_SOURCES = test/unit/store/test_query.c
+test_unit_store_test_query_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_store_test_query_LDADD = $(EF_TEST_LDADD)
 endif

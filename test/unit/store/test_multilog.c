@@ -106,7 +106,7 @@ static void
 expect_range(struct ef_multilog *log, const struct ef_multilog_snapshot *snapshot, int64_t from, int64_t to,
              uint64_t first, uint64_t n)
 {
-    struct ef_multilog_query query = {*snapshot, {from}, {to}};
+    struct ef_multilog_query query = {.snapshot = *snapshot, .from = {from}, .to = {to}};
     struct ef_multilog_cursor *cursor;
     assert_int_equal(ef_multilog_query(log, &query, &cursor), 0);
     struct record r;
@@ -259,7 +259,7 @@ test_memory_limit(void **state)
         append(writer, n, 32);
     }
     ef_multilog_snapshot(log, &snapshot);
-    struct ef_multilog_query query = {snapshot, {INT64_MIN}, {INT64_MAX}};
+    struct ef_multilog_query query = {.snapshot = snapshot, .from = {INT64_MIN}, .to = {INT64_MAX}};
     struct ef_multilog_cursor *cursor;
     assert_int_equal(ef_multilog_query(log, &query, &cursor), 0);
     assert_true(ef_multilog_next(cursor));  /* Holds the first bucket. */
@@ -341,7 +341,7 @@ write_history(void *lane_)
 static void
 read_all(struct ef_multilog *log, const struct ef_multilog_snapshot *snapshot)
 {
-    struct ef_multilog_query query = {*snapshot, {INT64_MIN}, {INT64_MAX}};
+    struct ef_multilog_query query = {.snapshot = *snapshot, .from = {INT64_MIN}, .to = {INT64_MAX}};
     struct ef_multilog_cursor *cursor;
     struct record r;
     if (ef_multilog_query(log, &query, &cursor)) {
