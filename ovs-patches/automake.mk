@@ -40,7 +40,7 @@ EXTRA_DIST += \
 	test/vectors/ovs/vlan-gre.pcap
 
 # Up to date is decided by the script, from the contents of what goes in.
-.PHONY: ovs ovs-check check-ovs
+.PHONY: ovs ovs-check check-ovs ovs-dpdk
 ovs:
 	$(srcdir)/ovs-patches/build --source $(OVS_SOURCE) --into $(builddir)/ovs $(if $(OVS_JOBS),--jobs $(OVS_JOBS))
 ovs-check: ovs
@@ -48,3 +48,6 @@ ovs-check: ovs
 # Open vSwitch's own tests, as before the patches; CHECK_OVS=all: every one.
 check-ovs: ovs
 	$(srcdir)/ovs-patches/check-upstream --source $(OVS_SOURCE) $(if $(filter all,$(CHECK_OVS)),--all) $(builddir)/ovs
+# The same with DPDK, for what only it has.
+ovs-dpdk:
+	$(srcdir)/ovs-patches/build --dpdk --source $(OVS_SOURCE) --into $(builddir)/ovs-dpdk $(if $(OVS_JOBS),--jobs $(OVS_JOBS))
