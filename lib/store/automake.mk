@@ -1,4 +1,5 @@
 lib_libeverflow_a_SOURCES += \
+	lib/store/aggregate.c lib/store/aggregate.h \
 	lib/store/append.c \
 	lib/store/bucket_index.c lib/store/bucket_index.h lib/store/indexes.h \
 	lib/store/bucket_pool.c lib/store/bucket_pool.h \
@@ -7,6 +8,8 @@ lib_libeverflow_a_SOURCES += \
 	lib/store/derived.c lib/store/derived.h \
 	lib/store/index_memory.c lib/store/index_memory.h \
 	lib/store/keys.c lib/store/keys.h \
+	lib/store/filter_set.c lib/store/filter_set.h lib/store/filter_set_private.h \
+	lib/store/matches.c \
 	lib/store/multilog.c lib/store/multilog.h lib/store/multilog_private.h \
 	lib/store/planner.c lib/store/planner.h \
 	lib/store/predicate.c lib/store/predicate.h lib/store/predicate_private.h \

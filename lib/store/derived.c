@@ -47,9 +47,7 @@ describe(struct ef_multilog *log, struct ef_multilog_writer *lane, uint64_t sequ
         .variable = (const uint8_t *) bucket + log->variable_at,
         .bucket = bucket,
     };
-    for (unsigned i = 0; i < log->schema.n_columns; i++) {
-        sealed.columns[i] = ef_bucket_column(log, bucket, i);
-    }
+    ef_bucket_columns(log, bucket, sealed.columns);
     return sealed;
 }
 

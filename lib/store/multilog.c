@@ -9,7 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 4096, DEFAULT_ROWS = 65536, DEFAULT_VARIABLE_PER_ROW = 64, MAX_ROWS = 1 << 20 };
+enum {
+    PAGE = 4096,
+    DEFAULT_ROWS = 65536,
+    DEFAULT_VARIABLE_PER_ROW = 64,
+    MAX_ROWS = 65536 /* So that 2 bytes number one. */
+};
 
 static uint64_t
 round_up(uint64_t n, uint64_t to)
@@ -98,6 +103,7 @@ ef_multilog_create(const struct ef_multilog_config *config, struct ef_multilog *
     }
     pthread_mutex_init(&log->snapshots, NULL);
     ef_derivers_init(&log->derivers);
+    ef_filters_init(&log->filters);
     log->schema = *config->schema;
     log->bucket_rows = config->bucket_rows ? config->bucket_rows : DEFAULT_ROWS;
     if (log->schema.variable >= 0) {
@@ -121,6 +127,7 @@ ef_multilog_destroy(struct ef_multilog *log)
     }
     ef_derivers_stop(log);
     ef_indexes_destroy(log->indexes);
+    ef_filters_deinit(&log->filters);
     for (unsigned i = 0; i < log->n_lanes; i++) {
         free(log->lanes[i].buckets);
     }

@@ -53,7 +53,7 @@ struct ef_multilog_config {
     const struct ef_schema *schema; /* Copied. */
     uint64_t memory_bytes;          /* For the records; bookkeeping adds less than 1 %. */
     unsigned max_writers;           /* Open at one time, 1 to EF_MULTILOG_MAX_WRITERS. */
-    uint32_t bucket_rows;           /* Records per bucket, a multiple of 64; 0: 65536. */
+    uint32_t bucket_rows;           /* Records per bucket, a multiple of 64 up to 65536, which 0 means. */
     uint32_t bucket_variable_bytes; /* Room per bucket for variable parts; 0: 64 per record. */
     bool prefault;                  /* Touch all memory at create rather than while appending. */
 };

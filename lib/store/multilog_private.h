@@ -14,6 +14,7 @@
 #include "base/util.h"
 #include "store/bucket_pool.h"
 #include "store/derived.h"
+#include "store/filter_set_private.h"
 #include "store/multilog.h"
 
 /* A lane; `struct ef_multilog_writer` is the lane that it writes. */
@@ -74,6 +75,7 @@ struct ef_multilog {
     bool is_frozen;
     struct ef_multilog_snapshot frozen;
     struct ef_derivers derivers;
+    struct ef_filters filters;
 };
 
 /* Identities start at 1 << 40 so that a zeroed header is no bucket's. */
@@ -102,6 +104,14 @@ const void *ef_bucket_variable(const struct ef_multilog *log, struct ef_bucket *
 
 /* Lets the oldest bucket go; false if there is none that is sealed. */
 bool ef_multilog_evict_oldest(struct ef_multilog *log);
+/* Where row 0 of each column lies, as predicates want it. */
+static inline void
+ef_bucket_columns(const struct ef_multilog *log, struct ef_bucket *bucket, const uint8_t **columns)
+{
+    for (unsigned i = 0; i < log->schema.n_columns; i++) {
+        columns[i] = ef_bucket_column(log, bucket, i);
+    }
+}
 
 /* Writer: no more rows go into the open bucket. */
 void ef_lane_seal(struct ef_multilog_writer *lane);
