@@ -17,6 +17,9 @@ enum { SCAN_COST = 1, ROW_COST = 8, TEST_COST = 32, CONJUNCTION_COST = 4000 };
 /* An index is intersected with if it is at most so many times as long. */
 enum { INTERSECT_RATIO = 8 };
 
+/* With bitmaps, if there are so many rows to test. */
+enum { BITMAP_ROWS = 64 };
+
 /* A term of more ranges is not looked up. */
 enum { MAX_RANGES = 64 };
 
@@ -304,14 +307,34 @@ test_words(const struct ef_planner *p, const struct part *part, uint64_t *bits)
 
 /* --- Bitmaps ---------------------------------------------------------------------- */
 
-static uint64_t
-count_bits(const uint64_t *bits, uint32_t n_words)
+static EF_ALWAYS_INLINE uint64_t
+count_words(const uint64_t *bits, uint32_t n_words)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < n_words; i++) {
         n += (uint64_t) __builtin_popcountll(bits[i]);
     }
     return n;
+}
+
+#ifdef __x86_64__
+static __attribute__((target("popcnt"))) uint64_t
+count_words_popcnt(const uint64_t *bits, uint32_t n_words)
+{
+    return count_words(bits, n_words);
+}
+#endif
+
+/* Without the instruction, counting would take longer than finding. */
+static uint64_t
+count_bits(const uint64_t *bits, uint32_t n_words)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("popcnt")) {
+        return count_words_popcnt(bits, n_words);
+    }
+#endif
+    return count_words(bits, n_words);
 }
 
 /* Rows that the snapshot has not are none, though an index may know them. */
@@ -381,13 +404,14 @@ choose(const struct ef_planner *p, const struct part *part, unsigned conjunction
     return choice;
 }
 
-/* Leaves the rows of `bits` that the test's index has, too. */
+/* Leaves the rows of `bits`, which are `n`, that the test's index has, too; false
+ * if it is better to test them. */
 static bool
-intersect(struct ef_planner *p, const struct part *part, const struct ef_plan_test *test, uint64_t n_most,
-          uint64_t *bits)
+intersect(struct ef_planner *p, const struct part *part, const struct ef_plan_test *test, uint64_t n, uint64_t *bits)
 {
     const struct ef_index *index = index_of(p, part, test);
-    if (!index || count_rows(test, index) > n_most) {
+    bool is_cheap = index && index->form == EF_INDEX_BITMAPS && n >= BITMAP_ROWS;
+    if (!index || (!is_cheap && count_rows(test, index) > n * INTERSECT_RATIO)) {
         return false;
     }
     mark_rows(test, index, p->others);
@@ -402,7 +426,7 @@ static void
 narrow(struct ef_planner *p, const struct part *part, unsigned conjunction, struct choice choice, uint64_t *bits)
 {
     struct ef_plan_conjunction *stats = &p->conjunctions[conjunction];
-    uint64_t is_left = 0, n_most = choice.n_rows * INTERSECT_RATIO;
+    uint64_t is_left = 0;
     bool has_comparison = false;
     unsigned i = 0;
     for (int t; (t = ef_planner_next_test(p, conjunction, &i)) >= 0;) {
@@ -410,7 +434,7 @@ narrow(struct ef_planner *p, const struct part *part, unsigned conjunction, stru
         if (t == choice.test) {
             continue;
         }
-        if (intersect(p, part, test, n_most, bits)) {
+        if (intersect(p, part, test, choice.n_rows, bits)) {
             stats->intersected[test->index]++;
         } else if (test->term && test->term->right_column >= 0) {
             has_comparison = true;
@@ -420,7 +444,9 @@ narrow(struct ef_planner *p, const struct part *part, unsigned conjunction, stru
             test_rows(p, part, test, bits);
         }
     }
-    stats->n_candidates += count_bits(bits, part->n_words);
+    if (p->is_explained) {
+        stats->n_candidates += count_bits(bits, part->n_words);
+    }
     for (; is_left; is_left &= is_left - 1) {
         i = (unsigned) __builtin_ctzll(is_left);
         test_rows(p, part, &p->tests[ef_planner_next_test(p, conjunction, &i)], bits);
@@ -430,26 +456,43 @@ narrow(struct ef_planner *p, const struct part *part, unsigned conjunction, stru
     }
 }
 
-/* Adds the conjunction's rows to `bits`. */
+/* Writes the conjunction's rows into `bits`. */
 static void
 answer_conjunction(struct ef_planner *p, const struct part *part, unsigned conjunction, struct choice choice,
                    uint64_t *bits)
 {
     struct ef_plan_conjunction *stats = &p->conjunctions[conjunction];
     const struct ef_plan_test *test = &p->tests[choice.test];
-    stats->n_parts++;
-    stats->n_estimated += choice.n_rows;
-    stats->chosen[test->index]++;
-    if (!choice.n_rows) {
-        stats->n_empty++;
-        return;
+    mark_rows(test, index_of(p, part, test), bits);
+    cut_rows(part, bits);
+    narrow(p, part, conjunction, choice, bits);
+    if (p->is_explained) {
+        stats->n_matches += count_bits(bits, part->n_words);
     }
-    mark_rows(test, index_of(p, part, test), p->rows);
-    cut_rows(part, p->rows);
-    narrow(p, part, conjunction, choice, p->rows);
-    for (uint32_t i = 0; i < part->n_words; i++) {
-        bits[i] |= p->rows[i];
-        stats->n_matches += (uint64_t) __builtin_popcountll(p->rows[i]);
+}
+
+/* The first conjunction that has rows writes, the others add theirs. */
+static void
+join_conjunctions(struct ef_planner *p, const struct part *part, const struct choice *choices, uint64_t *bits)
+{
+    bool is_empty = true;
+    for (unsigned i = 0; i < (unsigned) p->n_conjunctions; i++) {
+        struct ef_plan_conjunction *stats = &p->conjunctions[i];
+        stats->n_parts++;
+        stats->n_estimated += choices[i].n_rows;
+        stats->chosen[p->tests[choices[i].test].index]++;
+        if (!choices[i].n_rows) {
+            stats->n_empty++;
+            continue;
+        }
+        answer_conjunction(p, part, i, choices[i], is_empty ? bits : p->rows);
+        for (uint32_t k = 0; !is_empty && k < part->n_words; k++) {
+            bits[k] |= p->rows[k];
+        }
+        is_empty = false;
+    }
+    if (is_empty) {
+        memset(bits, 0, part->n_words * sizeof *bits);
     }
 }
 
@@ -472,10 +515,7 @@ answer_by_index(struct ef_planner *p, const struct part *part, uint64_t *bits)
             return false;
         }
     }
-    memset(bits, 0, part->n_words * sizeof *bits);
-    for (unsigned i = 0; i < (unsigned) p->n_conjunctions; i++) {
-        answer_conjunction(p, part, i, choices[i], bits);
-    }
+    join_conjunctions(p, part, choices, bits);
     return true;
 }
 

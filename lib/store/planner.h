@@ -28,7 +28,7 @@ struct ef_plan_conjunction {
     uint64_t n_parts;      /* Answered by index. */
     uint64_t n_empty;      /* Of them, those where an index had no row. */
     uint64_t n_estimated;  /* Rows that the chosen index had. */
-    uint64_t n_candidates; /* After intersecting. */
+    uint64_t n_candidates; /* After intersecting; it and n_matches only if explained. */
     uint64_t n_matches;
     uint64_t chosen[EF_MULTILOG_MAX_INDEXES];      /* How often which index was the cheapest, */
     uint64_t intersected[EF_MULTILOG_MAX_INDEXES]; /* and was intersected with it. */
@@ -49,6 +49,7 @@ struct ef_planner {
     unsigned n_held;
     unsigned n_terms, n_tests; /* Keys follow the terms. */
     struct ef_plan_test *tests;
+    bool is_explained;  /* Counts what only explain.c shows. */
     bool is_always;     /* The predicate matches all records. */
     int n_conjunctions; /* 1 without a predicate; -E2BIG: scanned only. */
     struct ef_plan_conjunction *conjunctions;

@@ -25,3 +25,7 @@ EXTRA_DIST += test/bench/store_records.h
 test_bench_bench_store_SOURCES = test/bench/bench_store.c test/bench/bench.h
 test_bench_bench_store_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 test_bench_bench_store_LDADD = $(EF_LIBS)
+BENCHES += test/bench/bench_store_query
+test_bench_bench_store_query_SOURCES = test/bench/bench_store_query.c test/bench/bench.h
+test_bench_bench_store_query_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
+test_bench_bench_store_query_LDADD = $(EF_LIBS)
