@@ -80,3 +80,10 @@ test_fuzz_fuzz_loss_report_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ
 test_fuzz_fuzz_loss_report_LDADD = analyzer/libanalyzer.a $(EF_LIBS)
 test_fuzz_fuzz_loss_report_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 EXTRA_DIST += test/fuzz/corpus/loss_report
+FUZZ_TARGETS += test/fuzz/fuzz_parquet
+test_fuzz_fuzz_parquet_SOURCES = test/fuzz/fuzz_parquet.c $(FUZZ_DRIVER) \
+	test/unit/store/random_rows.c test/unit/store/random_rows.h
+test_fuzz_fuzz_parquet_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/parquet"'
+test_fuzz_fuzz_parquet_LDADD = $(EF_LIBS)
+test_fuzz_fuzz_parquet_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/parquet

@@ -22,3 +22,7 @@ test_tools_cross_switches_SOURCES = test/tools/cross_switches.c test/tools/packe
 test_tools_cross_switches_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 test_tools_cross_switches_LDADD = $(EF_LIBS)
 EXTRA_DIST += test/tools/capture_real test/tools/filter_tshark.lua
+check_PROGRAMS += test/tools/parquet_rows
+test_tools_parquet_rows_SOURCES = test/tools/parquet_rows.c test/unit/store/random_rows.c test/unit/store/random_rows.h
+test_tools_parquet_rows_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
+test_tools_parquet_rows_LDADD = $(EF_LIBS)

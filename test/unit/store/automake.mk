@@ -31,4 +31,10 @@ TESTS += test/unit/store/test_query
 test_unit_store_test_query_SOURCES = test/unit/store/test_query.c
 test_unit_store_test_query_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_store_test_query_LDADD = $(EF_TEST_LDADD)
+check_PROGRAMS += test/unit/store/test_parquet
+TESTS += test/unit/store/test_parquet
+test_unit_store_test_parquet_SOURCES = test/unit/store/test_parquet.c \
+	test/unit/store/random_rows.c test/unit/store/random_rows.h
+test_unit_store_test_parquet_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
+test_unit_store_test_parquet_LDADD = $(EF_TEST_LDADD)
 endif

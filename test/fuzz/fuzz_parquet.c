@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as a Parquet file: the first one chooses the schema that is asked
+ * of it. */
+#include <config.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "fuzz/fuzz.h"
+#include "store/archive/parquet_reader.h"
+#include "unit/store/random_rows.h"
+
+struct input {
+    const uint8_t *data;
+    size_t size;
+};
+
+static int
+read_input(void *ctx, uint64_t offset, void *buf, size_t len)
+{
+    const struct input *in = ctx;
+    if (offset > in->size || len > in->size - offset) {
+        return -EIO;
+    }
+    memcpy(buf, in->data + offset, len);
+    return 0;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct random_rows random_rows;
+    if (!size) {
+        return 0;
+    }
+    random_rows_init(&random_rows, data[0]);
+    struct input in = {data + 1, size - 1};
+    struct ef_parquet_source source = {.read = read_input, .ctx = &in, .size = in.size};
+    struct ef_parquet_reader *reader;
+    struct ef_error err = EF_ERROR_INIT;
+    if (ef_parquet_reader_create(&random_rows.schema, &source, &reader, &err)) {
+        return 0;
+    }
+    struct ef_row_set rows = {.schema = &random_rows.schema};
+    for (unsigned g = 0; g < ef_parquet_reader_meta(reader)->n_groups && g < 8; g++) {
+        ef_parquet_reader_group(reader, g, NULL, &rows, &err);
+    }
+    ef_row_set_deinit(&rows);
+    ef_parquet_reader_destroy(reader);
+    return 0;
+}

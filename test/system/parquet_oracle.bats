@@ -1,0 +1,51 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Parquet files that we wrote, read by DuckDB and by hyparquet: each value is
+# the one that our own reader finds. Both come from the npm registry, in the
+# versions that package-lock.json pins; where it cannot be reached the test
+# fails, since nothing else here would tell that a file is no Parquet file.
+
+setup_file() {
+    export here=${EF_SOURCE:-$BATS_TEST_DIRNAME/../..}
+    export build=${EF_BUILD:-$here/_build}
+    export oracle=$build/test/parquet_oracle
+    mkdir -p "$oracle"
+    cp "$here"/test/system/parquet_oracle/* "$oracle"
+    if ! npm install --prefix "$oracle" --no-audit --no-fund >"$oracle/npm.log" 2>&1; then
+        cat "$oracle/npm.log"
+        echo "cannot install DuckDB and hyparquet from the npm registry"
+        return 1
+    fi
+}
+
+# Compares files of the random schemas that the seeds FROM to TO make.
+compare() { # FROM TO ROWS
+    local seed
+    for ((seed = $1; seed <= $2; seed++)); do
+        "$build/test/tools/parquet_rows" "$seed" "$3" "$BATS_TEST_TMPDIR/rows.parquet" >"$BATS_TEST_TMPDIR/rows"
+        [ "$(wc -l <"$BATS_TEST_TMPDIR/rows")" = "$3" ]
+        node "$oracle/compare.mjs" "$BATS_TEST_TMPDIR/rows.parquet" "$BATS_TEST_TMPDIR/rows" ||
+            { echo "seed $seed"; return 1; }
+    done
+}
+
+@test "DuckDB and hyparquet find the values that we wrote: 24 schemas, several row groups and pages" {
+    compare 1 24 1500
+}
+
+@test "DuckDB and hyparquet find the values that we wrote: few rows, and one" {
+    compare 25 34 3
+    compare 35 40 1
+}
+
+@test "a file without rows is a file" {
+    compare 41 42 0
+}
+
+@test "a value that differs is noticed" {
+    "$build/test/tools/parquet_rows" 5 100 "$BATS_TEST_TMPDIR/rows.parquet" >"$BATS_TEST_TMPDIR/rows"
+    sed -i '50s/"c1":"/"c1":"9/' "$BATS_TEST_TMPDIR/rows"
+    run node "$oracle/compare.mjs" "$BATS_TEST_TMPDIR/rows.parquet" "$BATS_TEST_TMPDIR/rows"
+    [ "$status" -ne 0 ]
+    [[ $output == *"row 49"* ]]
+}
