@@ -262,6 +262,7 @@ ef_multilog_remove_aggregate(struct ef_multilog *log, const char *name)
     struct ef_installed_aggregate **link = find(&log->filters, name), *aggregate = *link;
     if (aggregate) {
         *link = aggregate->next;
+        ef_triggers_forget(&log->triggers, aggregate->id);
         log->filters.has_changed = true;
     }
     pthread_mutex_unlock(&log->filters.lock);

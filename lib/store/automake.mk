@@ -10,6 +10,8 @@ lib_libeverflow_a_SOURCES += \
 	lib/store/keys.c lib/store/keys.h \
 	lib/store/filter_set.c lib/store/filter_set.h lib/store/filter_set_private.h \
 	lib/store/matches.c \
+	lib/store/meter.c \
+	lib/store/monitor.c \
 	lib/store/multilog.c lib/store/multilog.h lib/store/multilog_private.h \
 	lib/store/planner.c lib/store/planner.h \
 	lib/store/predicate.c lib/store/predicate.h lib/store/predicate_private.h \
@@ -18,5 +20,6 @@ lib_libeverflow_a_SOURCES += \
 	lib/store/predicate_kernels.c lib/store/predicate_kernels.h \
 	lib/store/query.c \
 	lib/store/schema.c lib/store/schema.h \
-	lib/store/snapshot.c
+	lib/store/snapshot.c \
+	lib/store/trigger.c lib/store/trigger.h lib/store/trigger_private.h
 EXTRA_DIST += lib/store/README.md

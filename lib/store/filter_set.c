@@ -247,12 +247,14 @@ ef_multilog_add_filter(struct ef_multilog *log, const char *name, const char *te
 }
 
 static void
-remove_aggregates_of(struct ef_filters *f, const struct ef_installed_filter *filter)
+remove_aggregates_of(struct ef_multilog *log, const struct ef_installed_filter *filter)
 {
+    struct ef_filters *f = &log->filters;
     for (struct ef_installed_aggregate **link = &f->aggregates; *link;) {
         struct ef_installed_aggregate *a = *link;
         if (a->filter == filter) {
             *link = a->next;
+            ef_triggers_forget(&log->triggers, a->id);
             free(a);
         } else {
             link = &a->next;
@@ -267,7 +269,7 @@ ef_multilog_remove_filter(struct ef_multilog *log, const char *name)
     pthread_mutex_lock(&f->lock);
     struct ef_installed_filter *filter = find(f, name), **link = &f->filters;
     if (filter) {
-        remove_aggregates_of(f, filter);
+        remove_aggregates_of(log, filter);
         while (*link != filter) {
             link = &(*link)->next;
         }
@@ -289,6 +291,12 @@ ef_multilog_get_filter(struct ef_multilog *log, const char *name)
     }
     pthread_mutex_unlock(&log->filters.lock);
     return filter;
+}
+
+void
+ef_installed_filter_retain(struct ef_installed_filter *filter)
+{
+    atomic_fetch_add_explicit(&filter->refs, 1, memory_order_relaxed);
 }
 
 void

@@ -43,6 +43,7 @@ int ef_multilog_remove_filter(struct ef_multilog *log, const char *name);
 
 /* The filter of that name, to be released; or NULL. */
 struct ef_installed_filter *ef_multilog_get_filter(struct ef_multilog *log, const char *name);
+void ef_installed_filter_retain(struct ef_installed_filter *filter);  /* To be released once more. */
 void ef_installed_filter_release(struct ef_installed_filter *filter); /* NULL is fine. */
 
 const struct ef_predicate *ef_installed_filter_predicate(const struct ef_installed_filter *filter);

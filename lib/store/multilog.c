@@ -104,6 +104,7 @@ ef_multilog_create(const struct ef_multilog_config *config, struct ef_multilog *
     pthread_mutex_init(&log->snapshots, NULL);
     ef_derivers_init(&log->derivers);
     ef_filters_init(&log->filters);
+    ef_triggers_init(&log->triggers);
     log->schema = *config->schema;
     log->bucket_rows = config->bucket_rows ? config->bucket_rows : DEFAULT_ROWS;
     if (log->schema.variable >= 0) {
@@ -125,6 +126,7 @@ ef_multilog_destroy(struct ef_multilog *log)
     if (!log) {
         return;
     }
+    ef_triggers_deinit(&log->triggers);
     ef_derivers_stop(log);
     ef_indexes_destroy(log->indexes);
     ef_filters_deinit(&log->filters);

@@ -16,6 +16,7 @@
 #include "store/derived.h"
 #include "store/filter_set_private.h"
 #include "store/multilog.h"
+#include "store/trigger_private.h"
 
 /* A lane; `struct ef_multilog_writer` is the lane that it writes. */
 struct ef_multilog_writer {
@@ -76,6 +77,7 @@ struct ef_multilog {
     struct ef_multilog_snapshot frozen;
     struct ef_derivers derivers;
     struct ef_filters filters;
+    struct ef_triggers triggers;
 };
 
 /* Identities start at 1 << 40 so that a zeroed header is no bucket's. */
