@@ -13,6 +13,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/store/meter.c \
 	lib/store/monitor.c \
 	lib/store/multilog.c lib/store/multilog.h lib/store/multilog_private.h \
+	lib/store/plan_rows.c lib/store/plan_rows.h \
 	lib/store/planner.c lib/store/planner.h \
 	lib/store/predicate.c lib/store/predicate.h lib/store/predicate_private.h \
 	lib/store/predicate_dnf.c \

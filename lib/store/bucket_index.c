@@ -24,18 +24,9 @@ struct ef_indexes {
 
 /* --- Building --------------------------------------------------------------------- */
 
-static void
-destroy_list(struct ef_index_list *list)
-{
-    for (unsigned i = 0; i < list->n; i++) {
-        ef_index_destroy(list->parts[i]);
-    }
-    free(list);
-}
-
-/* The keys of rows `first` to `first + n_rows - 1`; false for lack of memory. */
+/* The keys of all rows; false for lack of memory. */
 static bool
-collect_keys(struct ef_index_definition *d, const struct ef_sealed *sealed, uint32_t first, struct ef_index_input *in)
+collect_keys(struct ef_index_definition *d, const struct ef_sealed *sealed, struct ef_index_input *in)
 {
     struct ef_multilog_keys *keys = &d->keys;
     keys->type = in->type;
@@ -44,7 +35,7 @@ collect_keys(struct ef_index_definition *d, const struct ef_sealed *sealed, uint
     keys->is_out_of_memory = false;
     for (keys->row = 0; keys->row < in->n_rows; keys->row++) {
         uint32_t len;
-        const void *data = ef_bucket_variable(d->indexes->log, sealed->bucket, first + keys->row, &len);
+        const void *data = ef_bucket_variable(d->indexes->log, sealed->bucket, keys->row, &len);
         d->extract(data, len, keys);
     }
     in->values = keys->values;
@@ -54,12 +45,15 @@ collect_keys(struct ef_index_definition *d, const struct ef_sealed *sealed, uint
 }
 
 static struct ef_index *
-build_part(struct ef_index_definition *d, const struct ef_sealed *sealed, uint32_t first, uint32_t n)
+build_index(struct ef_index_definition *d, const struct ef_sealed *sealed)
 {
     struct ef_indexes *ix = d->indexes;
-    struct ef_index_input in = {.type = d->type, .width = d->width, .n = n, .n_rows = n};
-    in.values = sealed->columns[d->column] + (size_t) first * d->width;
-    if (d->extract && !collect_keys(d, sealed, first, &in)) {
+    struct ef_index_input in = {.type = d->type,
+                                .width = d->width,
+                                .values = sealed->columns[d->column],
+                                .n = sealed->id.n_rows,
+                                .n_rows = sealed->id.n_rows};
+    if (d->extract && !collect_keys(d, sealed, &in)) {
         return NULL;
     }
     uint64_t most = ef_index_max_bytes(in.n, in.width, d->extract != NULL);
@@ -69,26 +63,6 @@ build_part(struct ef_index_definition *d, const struct ef_sealed *sealed, uint32
     struct ef_index *index = ef_index_build(&in, ix->scratch);
     ef_index_memory_release(&ix->memory, index ? most - index->bytes : most);
     return index;
-}
-
-static struct ef_index_list *
-build_list(struct ef_index_definition *d, const struct ef_sealed *sealed)
-{
-    uint32_t n_rows = sealed->id.n_rows;
-    unsigned n_parts = (n_rows + EF_INDEX_MAX_ROWS - 1) / EF_INDEX_MAX_ROWS;
-    struct ef_index_list *list = calloc(1, sizeof *list + n_parts * sizeof list->parts[0]);
-    for (unsigned part = 0; list && part < n_parts; part++) {
-        uint32_t first = part * EF_INDEX_MAX_ROWS;
-        struct ef_index *index = build_part(d, sealed, first, EF_MIN(n_rows - first, (uint32_t) EF_INDEX_MAX_ROWS));
-        if (!index) {
-            ef_index_memory_release(&d->indexes->memory, list->bytes);
-            destroy_list(list);
-            return NULL;
-        }
-        list->parts[list->n++] = index;
-        list->bytes += index->bytes;
-    }
-    return list;
 }
 
 static uint64_t
@@ -104,28 +78,28 @@ build(void *definition, const struct ef_sealed *sealed)
 {
     struct ef_index_definition *d = definition;
     uint64_t start = cpu_ns();
-    struct ef_index_list *list = build_list(d, sealed);
+    struct ef_index *index = build_index(d, sealed);
     atomic_fetch_add_explicit(&d->builder_ns, cpu_ns() - start, memory_order_relaxed);
-    if (list) {
+    if (index) {
         atomic_fetch_add_explicit(&d->n_buckets, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&d->n_records, sealed->id.n_rows, memory_order_relaxed);
-        atomic_fetch_add_explicit(&d->n_bytes, list->bytes, memory_order_relaxed);
+        atomic_fetch_add_explicit(&d->n_bytes, index->bytes, memory_order_relaxed);
     } else {
         atomic_fetch_add_explicit(&d->n_without, 1, memory_order_relaxed);
     }
-    return list;
+    return index;
 }
 
 static void
-leave(void *definition, const struct ef_sealed_id *id, void *list_)
+leave(void *definition, const struct ef_sealed_id *id, void *index_)
 {
     struct ef_index_definition *d = definition;
-    struct ef_index_list *list = list_;
+    struct ef_index *index = index_;
     atomic_fetch_sub_explicit(&d->n_buckets, 1, memory_order_relaxed);
     atomic_fetch_sub_explicit(&d->n_records, id->n_rows, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&d->n_bytes, list->bytes, memory_order_relaxed);
-    ef_index_memory_release(&d->indexes->memory, list->bytes);
-    destroy_list(list);
+    atomic_fetch_sub_explicit(&d->n_bytes, index->bytes, memory_order_relaxed);
+    ef_index_memory_release(&d->indexes->memory, index->bytes);
+    ef_index_destroy(index);
 }
 
 static void

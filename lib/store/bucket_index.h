@@ -16,13 +16,6 @@
 #include "store/keys.h"
 #include "store/multilog_private.h"
 
-/* The index of one bucket: one for each EF_INDEX_MAX_ROWS of its rows. */
-struct ef_index_list {
-    uint64_t bytes;
-    unsigned n;
-    struct ef_index *parts[];
-};
-
 /* Least and greatest value of each column of a bucket that is a number, as
  * ef_index_number(). */
 struct ef_zones {
@@ -58,7 +51,7 @@ void ef_indexes_let_go(struct ef_multilog *log, struct ef_index_definition *cons
 /* Of the bucket, which the caller holds; NULL: not (yet) there. */
 const struct ef_zones *ef_indexes_zones(struct ef_multilog *log, const struct ef_bucket *bucket);
 
-static inline const struct ef_index_list *
+static inline const struct ef_index *
 ef_indexes_of(const struct ef_index_definition *definition, const struct ef_bucket *bucket)
 {
     return ef_bucket_derived(bucket, definition->slot);

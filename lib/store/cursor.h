@@ -19,15 +19,14 @@ struct ef_multilog_cursor {
     uint64_t expected;        /* Next record of the lane. */
     struct ef_bucket *bucket; /* Held, or NULL. */
     uint32_t n_rows;          /* Visible in it. */
-    unsigned part;            /* Next one of its parts of EF_INDEX_MAX_ROWS rows. */
-    uint64_t *bits;           /* Which rows of the last part match, */
-    uint32_t first, n_words;  /* where it begins and how many words it has. */
+    uint64_t *bits;           /* Which of its rows match; */
+    uint32_t n_words;         /* 64 each. */
     uint32_t word_at;         /* Next of them. */
     uint64_t word;            /* What is left of the word before. */
     uint32_t current;         /* The row that the last call went to. */
 };
 
-/* Goes to the next part in which a row matches; false at the end. */
-bool ef_cursor_next_part(struct ef_multilog_cursor *cursor, uint64_t *n_matches);
+/* Goes to the next bucket in which a row matches; false at the end. */
+bool ef_cursor_next_bucket(struct ef_multilog_cursor *cursor, uint64_t *n_matches);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a question is answered in one part of a bucket (EF_INDEX_MAX_ROWS rows):
- * which rows match, as a bitmap.
+/* How a question is answered in one bucket: which rows match, as a bitmap.
  *
  * The question is its predicate's disjunctive normal form. For each conjunction
  * the planner asks the indexes of its tests how many rows each would give, takes
@@ -23,9 +22,9 @@ struct ef_plan_test {
     int index;                              /* Of `held`, or -1. */
 };
 
-/* What was done for a conjunction, over all parts. */
+/* What was done for a conjunction, over all buckets. */
 struct ef_plan_conjunction {
-    uint64_t n_parts;      /* Answered by index. */
+    uint64_t n_buckets;    /* Answered by index. */
     uint64_t n_empty;      /* Of them, those where an index had no row. */
     uint64_t n_estimated;  /* Rows that the chosen index had. */
     uint64_t n_candidates; /* After intersecting; it and n_matches only if explained. */
@@ -37,7 +36,7 @@ struct ef_plan_conjunction {
 struct ef_plan_stats {
     uint64_t n_buckets;
     uint64_t n_outside_window, n_outside_zones; /* Buckets passed over. */
-    uint64_t n_parts, n_scanned;                /* Parts looked at; of them, scanned. */
+    uint64_t n_looked_at, n_scanned;            /* The others; of them, scanned. */
     uint64_t n_rows_scanned;
     uint64_t n_matches;
 };
@@ -53,7 +52,7 @@ struct ef_planner {
     bool is_always;     /* The predicate matches all records. */
     int n_conjunctions; /* 1 without a predicate; -E2BIG: scanned only. */
     struct ef_plan_conjunction *conjunctions;
-    uint64_t *rows, *others; /* Bitmaps of a part. */
+    uint64_t *rows, *others; /* Bitmaps of a bucket. */
     struct ef_plan_stats stats;
 };
 
@@ -64,10 +63,9 @@ void ef_planner_deinit(struct ef_planner *planner);
 /* False if no row of the bucket, which the caller holds, can match. */
 bool ef_planner_can_match(struct ef_planner *planner, struct ef_bucket *bucket);
 
-/* Writes which of the part's first `n_rows` rows match into `bits`; returns how
- * many. */
-uint64_t ef_planner_find(struct ef_planner *planner, struct ef_bucket *bucket, unsigned part, uint32_t n_rows,
-                         uint64_t *bits);
+/* Writes which of the first `n_rows` rows of the bucket, which the caller holds,
+ * match into `bits`, of as many bits as it may have rows; returns how many. */
+uint64_t ef_planner_find(struct ef_planner *planner, struct ef_bucket *bucket, uint32_t n_rows, uint64_t *bits);
 
 /* The tests of a conjunction: the next one's number from `*i` on, or -1. */
 int ef_planner_next_test(const struct ef_planner *planner, unsigned conjunction, unsigned *i);

@@ -68,7 +68,7 @@ ef_multilog_query(struct ef_multilog *log, const struct ef_multilog_query *query
     }
     c->log = log;
     c->query = *query;
-    c->bits = calloc(EF_MIN(log->bucket_rows, EF_INDEX_MAX_ROWS) / 64, sizeof *c->bits);
+    c->bits = calloc(log->bucket_rows / 64, sizeof *c->bits);
     if (!c->bits || ef_planner_init(&c->planner, log, &c->query)) {
         ef_multilog_cursor_close(c);
         return -ENOMEM;
@@ -102,7 +102,6 @@ next_bucket(struct ef_multilog_cursor *c)
         }
         c->n_missed += bucket->first_record - c->expected;
         c->bucket = bucket;
-        c->part = 0;
         c->n_rows =
             (uint32_t) EF_MIN(tail - bucket->first_record, atomic_load_explicit(&bucket->n_rows, memory_order_acquire));
         c->expected = bucket->first_record + c->n_rows;
@@ -126,43 +125,24 @@ next_lane(struct ef_multilog_cursor *c)
     return true;
 }
 
-/* Goes to the next part of the bucket that is held in which a row matches. */
-static bool
-next_part(struct ef_multilog_cursor *c, uint64_t *n_matches)
-{
-    while (c->part * EF_INDEX_MAX_ROWS < c->n_rows) {
-        unsigned part = c->part++;
-        c->first = part * EF_INDEX_MAX_ROWS;
-        uint32_t n_rows = EF_MIN(c->n_rows - c->first, (uint32_t) EF_INDEX_MAX_ROWS);
-        *n_matches = ef_planner_find(&c->planner, c->bucket, part, n_rows, c->bits);
-        if (*n_matches) {
-            c->n_words = (n_rows + 63) / 64;
-            c->word_at = 0;
-            return true;
-        }
-    }
-    return false;
-}
-
 bool
-ef_cursor_next_part(struct ef_multilog_cursor *c, uint64_t *n_matches)
+ef_cursor_next_bucket(struct ef_multilog_cursor *c, uint64_t *n_matches)
 {
-    for (;;) {
-        if (c->bucket) {
-            if (next_part(c, n_matches)) {
-                return true;
-            }
-            let_go(c);
-        }
+    do {
+        let_go(c);
         while (!next_bucket(c)) {
             if (!next_lane(c)) {
                 return false;
             }
         }
-        if (!ef_planner_can_match(&c->planner, c->bucket)) {
-            let_go(c);
+        *n_matches = 0;
+        if (ef_planner_can_match(&c->planner, c->bucket)) {
+            *n_matches = ef_planner_find(&c->planner, c->bucket, c->n_rows, c->bits);
         }
-    }
+    } while (!*n_matches);
+    c->n_words = (c->n_rows + 63) / 64;
+    c->word_at = 0;
+    return true;
 }
 
 bool
@@ -172,13 +152,13 @@ ef_multilog_next(struct ef_multilog_cursor *c)
     while (!c->word) {
         if (c->word_at < c->n_words) {
             c->word = c->bits[c->word_at++];
-        } else if (!ef_cursor_next_part(c, &n_matches)) {
+        } else if (!ef_cursor_next_bucket(c, &n_matches)) {
             c->n_words = 0;
             c->word_at = 0;
             return false;
         }
     }
-    c->current = c->first + (c->word_at - 1) * 64 + (uint32_t) __builtin_ctzll(c->word);
+    c->current = (c->word_at - 1) * 64 + (uint32_t) __builtin_ctzll(c->word);
     c->word &= c->word - 1;
     return true;
 }
