@@ -43,3 +43,5 @@ test_unit_store_test_parquet_SOURCES = test/unit/store/test_parquet.c \
 test_unit_store_test_parquet_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
 test_unit_store_test_parquet_LDADD = $(EF_TEST_LDADD)
 endif
+TESTS += test/unit/store/snapshot_model.sh
+EXTRA_DIST += test/unit/store/snapshot_model.sh test/unit/store/snapshot.pml
