@@ -32,6 +32,10 @@ EXTRA_DIST += \
 	test/vectors/ovs/erspan3.pcap \
 	test/vectors/ovs/gre.pcap \
 	test/vectors/ovs/ipv6.pcap \
+	test/vectors/ovs/outer6-erspan2.pcap \
+	test/vectors/ovs/outer6-erspan3.pcap \
+	test/vectors/ovs/outer6-gre.pcap \
+	test/vectors/ovs/outer6-mtu.pcap \
 	test/vectors/ovs/sampled.pcap \
 	test/vectors/ovs/truncated-erspan2.pcap \
 	test/vectors/ovs/truncated.pcap \

@@ -145,4 +145,10 @@ says() {
     asked gre.pcap
     jq -e '[.traces[] | [.packet.tcp_flags, .hops[0].port, .hops[0].switch_time]] ==
            [["S", 1, null], ["SA", 2, null], ["FA", 2, null], ["FA", 1, null]]' "$BATS_TEST_TMPDIR/answer"
+    asked outer6-erspan3.pcap
+    jq -e '[.traces[] | [.packet.tcp_flags, .hops[0].switch, .hops[0].port, .hops[0].sequence]] ==
+           [["S", "fd00:255::1", 1, 0], ["SA", "fd00:255::1", 2, 1], ["FA", "fd00:255::1", 1, 2],
+            ["FA", "fd00:255::1", 2, 3]] and all(.traces[]; .hops[0].switch_time != null)' "$BATS_TEST_TMPDIR/answer"
+    asked outer6-mtu.pcap
+    jq -e '.count == 4 and all(.traces[]; .hops[0].truncated and .packet.length == 1514)' "$BATS_TEST_TMPDIR/answer"
 }
