@@ -22,7 +22,8 @@ EXTRA_DIST += \
 	ovs-patches/0010-everflow-Clear-the-debug-bit-at-the-edge-of-the-netw.patch \
 	ovs-patches/0011-everflow-Send-copies-over-IPv6.patch \
 	ovs-patches/0012-everflow-Let-rules-expire-and-name-their-input-port.patch \
-	ovs-patches/0013-everflow-Route-copies-as-native-tunnels-do.patch
+	ovs-patches/0013-everflow-Route-copies-as-native-tunnels-do.patch \
+	ovs-patches/0014-everflow-Explain-what-happens-to-a-packet.patch
 
 # What it put on the wire: the contract with lib/packet.
 EXTRA_DIST += \
