@@ -8,7 +8,7 @@ ef_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Debian 12 packages, by what they are needed for.
 declare -A ef_packages=(
     [build]="gcc make autoconf automake pkg-config libc6-dev libevent-dev libjansson-dev libxxhash-dev libpcap-dev libzstd-dev"
-    [ovs]="openvswitch-source patch gcc make autoconf automake libtool pkg-config python3 libssl-dev libcap-ng-dev libunbound-dev procps"
+    [ovs]="openvswitch-source patch gcc make autoconf automake libtool pkg-config python3 libssl-dev libcap-ng-dev libunbound-dev libbpf-dev libxdp-dev libnuma-dev procps"
     [run]="iproute2 ethtool iputils-ping procps python3 jq"
     [test]="git libcmocka-dev clang libclang-rt-14-dev bats shellcheck mandoc spin tshark tcpdump jq curl socat traceroute iproute2 ethtool iputils-ping procps python3 xz-utils nodejs npm"
 )

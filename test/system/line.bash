@@ -82,6 +82,32 @@ line_start() {
     line_flows "$i" | line_switch "$i" ovs-ofctl -O OpenFlow13 add-flows br0 -
 }
 
+# line_datapath KIND: sets LINE_DATAPATH to what line_start needs after the number,
+# for ports 1 and 2 that are
+#
+#   packet  packet sockets, served by the main thread
+#   afxdp   AF_XDP sockets, each served by a PMD thread
+#   dpdk    DPDK's packet sockets (no huge pages), two receive queues each, served
+#           by two PMD threads
+#
+# PMD threads sleep when there is nothing to do.
+line_datapath() {
+    local p
+    LINE_DATAPATH=()
+    [ "$1" != packet ] || return 0
+    LINE_DATAPATH+=(-- set Open_vSwitch . other_config:pmd-cpu-mask=0x3 other_config:pmd-maxsleep=50)
+    for p in 1 2; do
+        case $1 in
+            afxdp) LINE_DATAPATH+=(-- set Interface "p$p" type=afxdp options:xdp-mode=generic) ;;
+            dpdk) LINE_DATAPATH+=(-- set Interface "p$p" type=dpdk options:n_rxq=2
+                "options:dpdk-devargs=\"net_af_packet$p,iface=p$p,qpairs=2,blocksz=32768,framesz=4096\"") ;;
+        esac
+    done
+    [ "$1" != dpdk ] ||
+        LINE_DATAPATH+=(-- set Open_vSwitch . other_config:dpdk-init=true
+            'other_config:dpdk-extra="--no-huge --no-pci -m 1024"')
+}
+
 line_stop() { # NUMBER
     local daemon pid
     for daemon in ovs-vswitchd ovsdb-server; do

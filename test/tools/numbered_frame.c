@@ -57,7 +57,8 @@ static uint32_t
 damage(struct crafter *c, uint8_t *frame, uint32_t len)
 {
     if (len <= ETH_BYTES || craft_draw(c, 2)) {
-        return EF_MIN(len, ETH_BYTES + craft_draw(c, len));
+        uint32_t end = ETH_BYTES + craft_draw(c, len);
+        return EF_MIN(len, end);
     }
     for (uint32_t n = 1 + craft_draw(c, 4); n > 0; n--) {
         frame[ADDRESSES_BYTES + craft_draw(c, len - ADDRESSES_BYTES)] ^= (uint8_t) (1 + craft_draw(c, 255));
