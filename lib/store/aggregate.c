@@ -108,9 +108,8 @@ struct question {
     const struct ef_multilog_snapshot *snapshot;
     struct ef_time from, to;
     struct ef_aggregate_spec spec;
-    uint64_t id;                              /* Of an installed aggregate, or 0. */
-    const struct ef_installed_filter *filter; /* Installed, or */
-    const struct ef_predicate *predicate;     /* not. */
+    uint64_t id; /* Of the aggregate. */
+    const struct ef_installed_filter *filter;
     struct ef_aggregate_value *value;
 };
 
@@ -122,11 +121,7 @@ add_visible_rows(const struct question *q, struct ef_bucket *bucket, uint32_t n_
     for (uint32_t row = 0; row < n_rows; row += EF_PREDICATE_CHUNK_ROWS) {
         uint64_t bits[EF_PREDICATE_CHUNK_WORDS];
         uint32_t n = EF_MIN(n_rows - row, (uint32_t) EF_PREDICATE_CHUNK_ROWS);
-        if (q->filter) {
-            ef_installed_filter_eval(q->filter, q->log, bucket, row, n, bits);
-        } else {
-            ef_predicate_eval(q->predicate, columns, row, n, bits);
-        }
+        ef_installed_filter_eval(q->filter, q->log, bucket, row, n, bits);
         ef_aggregate_add_rows(q->value, &q->log->schema, q->spec.column, columns, row, n, bits, q->from, q->to);
     }
 }
@@ -177,23 +172,6 @@ answer(const struct question *q)
             }
         }
     }
-}
-
-int
-ef_multilog_aggregate(struct ef_multilog *log, const char *filter, const char *text,
-                      const struct ef_multilog_snapshot *snapshot, struct ef_time from, struct ef_time to,
-                      struct ef_aggregate_value *value, struct ef_error *err)
-{
-    struct question q = {.log = log, .snapshot = snapshot, .from = from, .to = to, .value = value};
-    struct ef_predicate *predicate;
-    int rc = ef_aggregate_spec_parse(text, &log->schema, &q.spec, err);
-    rc = rc ? rc : ef_predicate_compile(filter, &log->schema, &predicate, err);
-    if (!rc) {
-        q.predicate = predicate;
-        answer(&q);
-        ef_predicate_destroy(predicate);
-    }
-    return rc;
 }
 
 /* --- Installed ---------------------------------------------------------------------- */

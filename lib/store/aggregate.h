@@ -78,8 +78,13 @@ int ef_multilog_remove_aggregate(struct ef_multilog *log, const char *name);
 int ef_multilog_get_aggregate(struct ef_multilog *log, const char *name, const struct ef_multilog_snapshot *snapshot,
                               struct ef_time from, struct ef_time to, struct ef_aggregate_value *value);
 
-/* The same without anything installed: `text` as "SUM(bytes)", `filter` in the
- * filter language. Returns 0, -EINVAL with `err`, or -ENOMEM. */
+/* The same of any query's records, found as a cursor finds them but not made. Of
+ * COUNT only `count` is filled in. Returns 0 or -ENOMEM. */
+int ef_multilog_aggregate_query(struct ef_multilog *log, const struct ef_multilog_query *query,
+                                const struct ef_aggregate_spec *spec, struct ef_aggregate_value *value);
+
+/* The same with texts: `text` as "SUM(bytes)", `filter` in the filter language.
+ * Returns 0, -EINVAL with `err`, or -ENOMEM. */
 int ef_multilog_aggregate(struct ef_multilog *log, const char *filter, const char *text,
                           const struct ef_multilog_snapshot *snapshot, struct ef_time from, struct ef_time to,
                           struct ef_aggregate_value *value, struct ef_error *err);

@@ -4,6 +4,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/store/bucket_index.c lib/store/bucket_index.h lib/store/indexes.h \
 	lib/store/bucket_pool.c lib/store/bucket_pool.h \
 	lib/store/cursor.h \
+	lib/store/explain.c lib/store/explain.h \
 	lib/store/index.c lib/store/index.h \
 	lib/store/derived.c lib/store/derived.h \
 	lib/store/index_memory.c lib/store/index_memory.h \
@@ -20,6 +21,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/store/predicate_eval.c \
 	lib/store/predicate_kernels.c lib/store/predicate_kernels.h \
 	lib/store/query.c \
+	lib/store/query_aggregate.c \
 	lib/store/schema.c lib/store/schema.h \
 	lib/store/snapshot.c \
 	lib/store/trigger.c lib/store/trigger.h lib/store/trigger_private.h

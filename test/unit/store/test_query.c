@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/aggregate.h"
 #include "store/derived.h"
 #include "store/indexes.h"
 #include "store/predicate.h"
@@ -342,6 +343,28 @@ answer(struct ef_multilog *log, const struct ef_multilog_query *query, uint8_t t
     return n_missed;
 }
 
+/* Counts and adds up the numbers of the records that match. */
+static void
+check_aggregates(struct world *w, struct ef_multilog *log, const struct question *q, const uint8_t *is_there)
+{
+    struct ef_aggregate_value count, sum, expected = EF_AGGREGATE_VALUE_INIT;
+    for (uint32_t i = 0; i < w->n_records; i++) {
+        if (is_there[i] && q->is_match[i]) {
+            struct ef_aggregate_value one = {1, i, i, i};
+            ef_aggregate_merge(&expected, &one);
+        }
+    }
+    struct ef_aggregate_spec spec = {EF_AGGREGATE_COUNT, 0};
+    assert_int_equal(ef_multilog_aggregate_query(log, &q->query, &spec, &count), 0);
+    assert_int_equal(count.count, expected.count);
+    spec = (struct ef_aggregate_spec){EF_AGGREGATE_SUM, 1};
+    assert_int_equal(ef_multilog_aggregate_query(log, &q->query, &spec, &sum), 0);
+    assert_int_equal(sum.count, expected.count);
+    assert_true(sum.sum == expected.sum);
+    assert_int_equal(sum.min, expected.min);
+    assert_int_equal(sum.max, expected.max);
+}
+
 /* With nothing else going on: the answer is every record that is there and
  * matches, once. */
 static void
@@ -360,6 +383,7 @@ check_question(struct world *w, struct ef_multilog *log)
                      q->is_match[i], times[i], q->text);
         }
     }
+    check_aggregates(w, log, q, is_there);
     destroy_question(q);
 }
 
