@@ -314,13 +314,20 @@ ef_installed_filter_predicate(const struct ef_installed_filter *filter)
     return filter->predicate;
 }
 
+bool
+ef_installed_filter_kept(const struct ef_installed_filter *filter, const struct ef_multilog *log,
+                         const struct ef_bucket *bucket, uint32_t first_row, uint32_t n_rows, uint64_t *bits)
+{
+    int slot = atomic_load_explicit(&log->filters.slot, memory_order_acquire);
+    const struct ef_matches *matches = slot >= 0 ? ef_bucket_derived(bucket, (unsigned) slot) : NULL;
+    return matches && ef_matches_eval(matches, filter->id, first_row, n_rows, bits);
+}
+
 void
 ef_installed_filter_eval(const struct ef_installed_filter *filter, const struct ef_multilog *log,
                          struct ef_bucket *bucket, uint32_t first_row, uint32_t n_rows, uint64_t *bits)
 {
-    int slot = atomic_load_explicit(&log->filters.slot, memory_order_acquire);
-    const struct ef_matches *matches = slot >= 0 ? ef_bucket_derived(bucket, (unsigned) slot) : NULL;
-    if (matches && ef_matches_eval(matches, filter->id, first_row, n_rows, bits)) {
+    if (ef_installed_filter_kept(filter, log, bucket, first_row, n_rows, bits)) {
         return;
     }
     const uint8_t *columns[EF_SCHEMA_MAX_COLUMNS];

@@ -4,7 +4,8 @@
  *
  *     ef_multilog_add_filter(log, "web", "dport in {80, 443}", &err);
  *     struct ef_installed_filter *filter = ef_multilog_get_filter(log, "web");
- *     ef_installed_filter_eval(filter, log, bucket, first_row, n_rows, bits);
+ *     struct ef_multilog_query query = {.filter = filter, .from = from, .to = to};
+ *     ...                                          // as with a predicate; multilog.h
  *     ef_installed_filter_release(filter);
  *     ef_multilog_remove_filter(log, "web");
  *
@@ -52,6 +53,11 @@ const struct ef_predicate *ef_installed_filter_predicate(const struct ef_install
  * kept, or by looking at them. */
 void ef_installed_filter_eval(const struct ef_installed_filter *filter, const struct ef_multilog *log,
                               struct ef_bucket *bucket, uint32_t first_row, uint32_t n_rows, uint64_t *bits);
+
+/* The same from what is kept only, any number of rows; false, with nothing
+ * written, if nothing is kept of the bucket. */
+bool ef_installed_filter_kept(const struct ef_installed_filter *filter, const struct ef_multilog *log,
+                              const struct ef_bucket *bucket, uint32_t first_row, uint32_t n_rows, uint64_t *bits);
 
 struct ef_filter_stats {
     uint64_t n_filters, n_aggregates;

@@ -87,13 +87,15 @@ enum ef_multilog_plan {
 };
 
 struct ef_predicate;
+struct ef_installed_filter;
 
 /* What is borrowed stays until the cursor is closed. */
 struct ef_multilog_query {
     struct ef_multilog_snapshot snapshot;
-    struct ef_time from, to;                 /* Of the record's time, both included. */
-    const struct ef_predicate *predicate;    /* Borrowed; predicate.h. NULL: all records. */
-    const struct ef_multilog_key_test *keys; /* Borrowed; all of them must be true, too. */
+    struct ef_time from, to;                  /* Of the record's time, both included. */
+    const struct ef_predicate *predicate;     /* Borrowed; predicate.h. NULL: all records. */
+    const struct ef_installed_filter *filter; /* Borrowed; filter_set.h. Instead of a predicate: with its matches. */
+    const struct ef_multilog_key_test *keys;  /* Borrowed; all of them must be true, too. */
     unsigned n_keys;
     enum ef_multilog_plan plan;
 };

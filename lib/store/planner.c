@@ -332,6 +332,20 @@ scan(struct ef_planner *p, const struct ef_plan_rows *rows, uint64_t *bits)
     }
 }
 
+/* By what is kept of the installed filter that is asked for. */
+static bool
+answer_by_filter(struct ef_planner *p, const struct ef_plan_rows *rows, uint64_t *bits)
+{
+    if (!p->query->filter || p->query->plan != EF_MULTILOG_CHEAPEST ||
+        !ef_installed_filter_kept(p->query->filter, p->log, rows->bucket, 0, rows->n_rows, bits)) {
+        return false;
+    }
+    for (unsigned i = p->n_terms; i < p->n_tests; i++) {
+        ef_plan_test(rows, &p->tests[i], bits);
+    }
+    return true;
+}
+
 uint64_t
 ef_planner_find(struct ef_planner *p, struct ef_bucket *bucket, uint32_t n_rows, uint64_t *bits)
 {
@@ -343,7 +357,7 @@ ef_planner_find(struct ef_planner *p, struct ef_bucket *bucket, uint32_t n_rows,
         .n_words = (n_rows + 63) / 64,
     };
     p->stats.n_looked_at++;
-    if (!answer_by_index(p, &rows, bits)) {
+    if (!answer_by_filter(p, &rows, bits) && !answer_by_index(p, &rows, bits)) {
         scan(p, &rows, bits);
     }
     ef_plan_cut_to_window(&rows, bits);

@@ -68,6 +68,9 @@ ef_multilog_query(struct ef_multilog *log, const struct ef_multilog_query *query
     }
     c->log = log;
     c->query = *query;
+    if (query->filter) {
+        c->query.predicate = ef_installed_filter_predicate(query->filter);
+    }
     c->bits = calloc(log->bucket_rows / 64, sizeof *c->bits);
     if (!c->bits || ef_planner_init(&c->planner, log, &c->query)) {
         ef_multilog_cursor_close(c);

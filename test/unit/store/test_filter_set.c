@@ -156,6 +156,38 @@ check_all(struct ef_multilog *log, int64_t from, int64_t to)
     }
 }
 
+/* The records of a window, found by an installed filter, are those that a scan
+ * finds, in its order. */
+static void
+check_query(struct ef_multilog *log, const char *name, bool (*matches)(const struct record *))
+{
+    struct ef_installed_filter *filter = ef_multilog_get_filter(log, name);
+    struct ef_multilog_query query = {.from = {1000}, .to = {6000}};
+    struct ef_multilog_cursor *by_filter, *all;
+    uint64_t n = 0;
+    assert_non_null(filter);
+    ef_multilog_snapshot(log, &query.snapshot);
+    assert_int_equal(ef_multilog_query(log, &query, &all), 0);
+    query.filter = filter;
+    assert_int_equal(ef_multilog_query(log, &query, &by_filter), 0);
+    while (ef_multilog_next(all)) {
+        struct record expected, r;
+        ef_multilog_record(all, &expected);
+        if (matches(&expected)) {
+            assert_true(ef_multilog_next(by_filter));
+            ef_multilog_record(by_filter, &r);
+            assert_int_equal(r.time.ns, expected.time.ns);
+            assert_int_equal(r.bytes, expected.bytes);
+            n++;
+        }
+    }
+    assert_false(ef_multilog_next(by_filter));
+    assert_true(n > 10);
+    ef_multilog_cursor_close(by_filter);
+    ef_multilog_cursor_close(all);
+    ef_installed_filter_release(filter);
+}
+
 static void
 test_kept(void **state)
 {
@@ -185,6 +217,8 @@ test_kept(void **state)
     assert_true(stats.n_buckets_kept >= 28);
     check_all(log, INT64_MIN, INT64_MAX);
     check_all(log, 777, 4444);
+    check_query(log, "rare", is_rare);
+    check_query(log, "common", is_common);
     assert_int_equal(ef_multilog_remove_filter(log, "rare"), 0);
     assert_int_equal(ef_multilog_add_filter(log, "rare", common, &err), 0); /* Another one of that name. */
     assert_int_equal(ef_multilog_add_aggregate(log, "rare_bytes", "rare", "SUM(bytes)", &err), 0);
