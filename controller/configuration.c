@@ -18,6 +18,7 @@
 enum { MAX_PEERS = 1024, MAX_DSCP_BIT = 5, MAX_SAMPLE_BITS = 16, MAX_RATE_KPPS = 100000, MAX_BURST = 1000000 };
 
 static const char *const encaps[] = {"gre", "erspan2", "erspan3", NULL};
+static const char *const routings[] = {"openflow", "native", NULL};
 static const char *const classes[] = {"tcp_syn", "tcp_fin", "tcp_rst", "debug", "bgp", "pfc", "rdma_nack", "cnp", NULL};
 
 /* --- Peers ---------------------------------------------------------------- */
@@ -132,11 +133,11 @@ read_targets(const struct doc_place *everflow, json_t **out, struct ef_error *er
     return 0;
 }
 
-/* "10.0.0.1" or "10.0.0.0/8". */
+/* "10.0.0.1", "10.0.0.0/8", "fd00::1" or "fd00::/8". */
 static bool
-is_ipv4_prefix(const char *text)
+is_ip_prefix(const char *text)
 {
-    char address[sizeof "255.255.255.255"];
+    char address[sizeof "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255"];
     size_t len = strcspn(text, "/");
     uint8_t bytes[16];
     uint64_t bits;
@@ -144,8 +145,8 @@ is_ipv4_prefix(const char *text)
         return false;
     }
     snprintf(address, sizeof address, "%.*s", (int) len, text);
-    return !strchr(address, ':') && !ef_address_parse(address, bytes) &&
-           (!text[len] || !ef_parse_u64(text + len + 1, "", 0, 32, &bits, NULL));
+    return !ef_address_parse(address, bytes) &&
+           (!text[len] || !ef_parse_u64(text + len + 1, "", 0, strchr(address, ':') ? 128 : 32, &bits, NULL));
 }
 
 static int
@@ -158,8 +159,8 @@ read_probe_sources(const struct doc_place *everflow, json_t **out, struct ef_err
     for (size_t i = 0; i < json_array_size(list.value); i++) {
         struct doc_place place = doc_element(&list, i);
         const char *text = json_string_value(place.value);
-        if (!text || !is_ipv4_prefix(text)) {
-            return doc_error(&place, err, "'%.40s' is not an IPv4 address or prefix", text ? text : "");
+        if (!text || !is_ip_prefix(text)) {
+            return doc_error(&place, err, "'%.60s' is not an IP address or prefix", text ? text : "");
         }
     }
     *out = list.value;
@@ -169,13 +170,14 @@ read_probe_sources(const struct doc_place *everflow, json_t **out, struct ef_err
 static int
 read_everflow(const struct doc_place *root, struct everflow_settings *s, struct ef_error *err)
 {
-    static const char *const known[] = {"targets",     "encap",        "classes",       "debug_dscp",
-                                        "sample_bits", "sample_value", "truncate",      "rate_kpps",
-                                        "burst",       "decap",        "probe_sources", NULL};
+    static const char *const known[] = {"targets",       "encap",    "classes",   "debug_dscp", "sample_bits",
+                                        "sample_value",  "truncate", "rate_kpps", "burst",      "decap",
+                                        "probe_sources", "routing",  NULL};
     struct doc_place place;
     if (doc_object(root, "everflow", true, &place, err) || doc_check_keys(&place, known, err) ||
         read_targets(&place, &s->targets, err) || read_classes(&place, &s->classes, err) ||
         doc_string(&place, "encap", "erspan3", &s->encap, err) ||
+        doc_string(&place, "routing", "openflow", &s->routing, err) ||
         doc_integer(&place, "debug_dscp", 0, MAX_DSCP_BIT, 1, &s->debug_dscp, err) ||
         doc_integer(&place, "sample_bits", 0, MAX_SAMPLE_BITS, 0, &s->sample_bits, err) ||
         doc_integer(&place, "sample_value", 1, 65535, 1, &s->sample_value, err) ||
@@ -185,8 +187,9 @@ read_everflow(const struct doc_place *root, struct everflow_settings *s, struct 
         doc_boolean(&place, "decap", false, &s->decap, err) || read_probe_sources(&place, &s->probe_sources, err)) {
         return -EINVAL;
     }
-    struct doc_place encap = doc_member(&place, "encap"), value = doc_member(&place, "sample_value");
-    if (encap.value && check_word(&encap, encaps, err)) {
+    struct doc_place encap = doc_member(&place, "encap"), routing = doc_member(&place, "routing"),
+                     value = doc_member(&place, "sample_value");
+    if ((encap.value && check_word(&encap, encaps, err)) || (routing.value && check_word(&routing, routings, err))) {
         return -EINVAL;
     }
     return s->sample_bits && s->sample_value >> s->sample_bits

@@ -28,7 +28,7 @@ struct everflow_settings {
     json_t *targets, *classes; /* Arrays of strings. */
     json_t *probe_sources;     /* The same, or NULL. */
     bool decap;
-    const char *encap;
+    const char *encap, *routing;
     int64_t debug_dscp, sample_bits, sample_value, truncate, rate_kpps, burst;
 };
 

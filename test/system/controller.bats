@@ -95,8 +95,8 @@ configure() {
         --args "${SWITCHES[@]}" >topology.json
     jq -n --arg dir "$PWD" '{listen: "unix:\($dir)/http.sock", topology: "topology.json", reshufflers: [],
         analyzers: ($ARGS.positional | map({name: ., url: "unix:\($dir)/\(.).sock"})),
-        everflow: {targets: ["10.255.255.1"], encap: "erspan3", classes: ["tcp_syn", "debug"], sample_bits: 4, rate_kpps: 50, decap: true, probe_sources: ["10.0.0.0/8"],
-                   sample_value: 3, truncate: 128}}' --args "${ANALYZERS[@]}" >controller.json
+        everflow: {targets: ["10.255.255.1"], encap: "erspan3", classes: ["tcp_syn", "debug"], sample_bits: 4, rate_kpps: 50, decap: true, probe_sources: ["10.0.0.0/8", "fd00::/8"],
+                   routing: "native", sample_value: 3, truncate: 128}}' --args "${ANALYZERS[@]}" >controller.json
 }
 
 start_controller() {
@@ -135,7 +135,8 @@ is_counter() { [ "$(counter "$1")" = "$2" ]; }
     has s2 truncate 128
     has s2 rate_kpps 50
     has s2 decap true
-    has s2 probe_sources '["10.0.0.0/8"]'
+    has s2 probe_sources '["10.0.0.0/8", "fd00::/8"]'
+    has s2 routing native
     has s2 external_ids '{owner=everflow-controller}'
     vsctl s1 set Everflow "$(vsctl s1 get Open_vSwitch . everflow)" statistics:copies=7 status:state=active
     wait_until 2 shows_copies 7

@@ -74,6 +74,13 @@ configuration_is_read(void **state)
     assert_string_equal(c.listen, "127.0.0.1:8780");
     assert_string_equal(c.topology_file, "/etc/t.json");
     assert_string_equal(c.everflow.encap, "erspan3");
+    assert_string_equal(c.everflow.routing, "openflow");
+    configuration_free(&c);
+    write_file("{\"topology\":\"t\",\"everflow\":{\"targets\":[\"fd00::ff\"],\"classes\":[],\"routing\":\"native\","
+               "\"probe_sources\":[\"fd00::/8\",\"fd00::1\",\"10.0.0.0/8\"]}}");
+    assert_int_equal(configuration_load(file, &c, NULL), 0);
+    assert_string_equal(c.everflow.routing, "native");
+    assert_int_equal(json_array_size(c.everflow.probe_sources), 3);
     configuration_free(&c);
 }
 
@@ -115,8 +122,10 @@ wrong_configurations_name_the_place(void **state)
         {SETTINGS(TARGETS "\"truncate\":\"1\""), ": everflow.truncate: must be a whole number"},
         {SETTINGS(TARGETS "\"decap\":1"), ": everflow.decap: must be true or false"},
         {SETTINGS(TARGETS "\"probe_sources\":[\"10.0.0.0/33\"]"),
-         ": everflow.probe_sources[0]: '10.0.0.0/33' is not an IPv4 address or prefix"},
-        {SETTINGS(TARGETS "\"probe_sources\":[\"fd00::1\"]"), ": everflow.probe_sources[0]: 'fd00::1' is not"},
+         ": everflow.probe_sources[0]: '10.0.0.0/33' is not an IP address or prefix"},
+        {SETTINGS(TARGETS "\"probe_sources\":[\"fd00::1\",\"fd00::/129\"]"),
+         ": everflow.probe_sources[1]: 'fd00::/129' is not an IP address or prefix"},
+        {SETTINGS(TARGETS "\"routing\":\"linux\""), ": everflow.routing: must be one of openflow, native"},
         {SETTINGS(TARGETS "\"burst\":-1"), ": everflow.burst: -1 is not between 0 and 1000000"},
         {SETTINGS(TARGETS "\"sample_value\":0"), ": everflow.sample_value: 0 is not between 1 and 65535"},
         {SETTINGS(TARGETS "\"sample_bits\":3,\"sample_value\":8"),

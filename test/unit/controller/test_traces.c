@@ -43,12 +43,13 @@ rows_are_compared_and_shown(void **state)
                                   .debug_dscp = 1,
                                   .sample_value = 1,
                                   .rate_kpps = 50,
-                                  .decap = true};
+                                  .decap = true,
+                                  .routing = "native"};
     json_t *desired = everflow_row_desired(&s, "10.255.0.1");
     json_t *row = json("{\"source_ip\":\"10.255.0.1\",\"targets\":[\"set\",[\"10.0.0.1\"]],\"encap\":\"gre\","
                        "\"classes\":[\"set\",[\"debug\",\"tcp_syn\"]],\"debug_dscp\":1,\"sample_bits\":0,"
                        "\"sample_value\":1,\"truncate\":0,\"rate_kpps\":50,\"burst\":0,\"decap\":true,\"probe_"
-                       "sources\":[\"set\",[]],\"external_ids\":[\"map\",[["
+                       "sources\":[\"set\",[]],\"routing\":\"native\",\"external_ids\":[\"map\",[["
                        "\"owner\",\"everflow-controller\"],"
                        "[\"note\",\"kept\"]]],\"statistics\":[\"map\",[[\"copies\",7]]]}");
     assert_true(everflow_row_matches(row, desired));
@@ -56,7 +57,8 @@ rows_are_compared_and_shown(void **state)
     json_t *shown = everflow_row_show(row), *statistics = everflow_row_show_map(row, "statistics");
     json_t *expected = json("{\"source_ip\":\"10.255.0.1\",\"targets\":[\"10.0.0.1\"],\"encap\":\"gre\","
                             "\"classes\":[\"debug\",\"tcp_syn\"],\"debug_dscp\":1,\"sample_bits\":0,\"sample_value\":1,"
-                            "\"truncate\":0,\"rate_kpps\":50,\"burst\":0,\"decap\":true,\"probe_sources\":[]}");
+                            "\"truncate\":0,\"rate_kpps\":50,\"burst\":0,\"decap\":true,\"probe_sources\":[],"
+                            "\"routing\":\"native\"}");
     assert_true(json_equal(shown, expected));
     assert_int_equal(json_integer_value(json_object_get(statistics, "copies")), 7);
     json_object_set_new(row, "truncate", json_integer(64));
