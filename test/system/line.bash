@@ -88,7 +88,8 @@ line_start() {
 #   packet  packet sockets, served by the main thread
 #   afxdp   AF_XDP sockets, each served by a PMD thread
 #   dpdk    DPDK's packet sockets (no huge pages), two receive queues each, served
-#           by two PMD threads
+#           by two PMD threads; the driver takes no IPv4 fragments, and makes all
+#           VLAN tags 0x8100
 #
 # PMD threads sleep when there is nothing to do.
 line_datapath() {
@@ -100,12 +101,12 @@ line_datapath() {
         case $1 in
             afxdp) LINE_DATAPATH+=(-- set Interface "p$p" type=afxdp options:xdp-mode=generic) ;;
             dpdk) LINE_DATAPATH+=(-- set Interface "p$p" type=dpdk options:n_rxq=2
-                "options:dpdk-devargs=\"net_af_packet$p,iface=p$p,qpairs=2,blocksz=32768,framesz=4096\"") ;;
+                "options:dpdk-devargs=\"net_af_packet$p,iface=p$p,qpairs=2,blocksz=32768,framesz=2048\"") ;;
         esac
     done
     [ "$1" != dpdk ] ||
         LINE_DATAPATH+=(-- set Open_vSwitch . other_config:dpdk-init=true
-            'other_config:dpdk-extra="--no-huge --no-pci -m 1024"')
+            "other_config:dpdk-extra=\"--no-huge --legacy-mem --no-pci -m 1024 --file-prefix=$LINE\"")
 }
 
 line_stop() { # NUMBER
