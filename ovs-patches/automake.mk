@@ -46,7 +46,7 @@ EXTRA_DIST += \
 	test/vectors/ovs/vlan-gre.pcap
 
 # Up to date is decided by the script, from the contents of what goes in.
-.PHONY: ovs ovs-check check-ovs ovs-dpdk
+.PHONY: ovs ovs-check check-ovs ovs-dpdk check-ovs-dpdk
 ovs:
 	$(srcdir)/ovs-patches/build --source $(OVS_SOURCE) --into $(builddir)/ovs $(if $(OVS_JOBS),--jobs $(OVS_JOBS))
 ovs-check: ovs
@@ -57,3 +57,7 @@ check-ovs: ovs
 # The same with DPDK, for what only it has.
 ovs-dpdk:
 	$(srcdir)/ovs-patches/build --dpdk --source $(OVS_SOURCE) --into $(builddir)/ovs-dpdk $(if $(OVS_JOBS),--jobs $(OVS_JOBS))
+# Packets through all the datapaths that there are, DPDK among them; as root.
+check-ovs-dpdk: ovs ovs-dpdk test-tools
+	EF_SOURCE=$(abs_top_srcdir) EF_BUILD=$(abs_builddir) EF_OVS_PREFIX=$(abs_builddir)/ovs/install \
+	  bats --tap $(srcdir)/test/system/datapaths.bats $(srcdir)/test/system/reconfigure.bats
