@@ -221,11 +221,13 @@ widen_times(struct ef_bucket *bucket, const uint8_t *times, uint32_t n)
     atomic_store_explicit(&bucket->max_ns, max_ns, memory_order_relaxed);
 }
 
-static void
+/* Returns how many rows were kept. */
+static uint32_t
 write_rows(struct ef_multilog_writer *lane, const uint8_t *records, uint32_t n)
 {
     const struct ef_multilog *log = lane->log;
     const struct ef_schema *schema = &log->schema;
+    uint32_t variable_start = lane->variable_used;
     for (unsigned i = 0; i < schema->n_columns; i++) {
         const struct ef_column *column = &schema->columns[i];
         if (column->type == EF_COLUMN_VARIABLE) {
@@ -235,8 +237,12 @@ write_rows(struct ef_multilog_writer *lane, const uint8_t *records, uint32_t n)
                         records + column->offset, schema->record_bytes, column->width, n);
         }
     }
+    if (EF_UNLIKELY(atomic_load_explicit(&log->capture, memory_order_relaxed))) {
+        n = ef_capture_rows(lane, n, variable_start);
+    }
     widen_times(lane->open, ef_bucket_column(log, lane->open, 0) + (size_t) lane->row * sizeof(int64_t), n);
     lane->row += n;
+    return n;
 }
 
 /* --- Publishing ------------------------------------------------------------------- */
@@ -275,7 +281,9 @@ ef_multilog_append(struct ef_multilog_writer *lane, const void *records, uint32_
             return -ENOBUFS;
         }
     }
-    write_rows(lane, records, n_records);
-    publish(lane, n_records);
+    uint32_t n_kept = write_rows(lane, records, n_records);
+    if (n_kept) {
+        publish(lane, n_kept);
+    }
     return 0;
 }

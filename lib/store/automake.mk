@@ -6,6 +6,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/store/cursor.h \
 	lib/store/explain.c lib/store/explain.h \
 	lib/store/index.c lib/store/index.h \
+	lib/store/capture.c lib/store/capture.h \
 	lib/store/derived.c lib/store/derived.h \
 	lib/store/index_memory.c lib/store/index_memory.h \
 	lib/store/keys.c lib/store/keys.h \

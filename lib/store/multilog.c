@@ -50,6 +50,7 @@ init_lanes(struct ef_multilog *log, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         log->lanes[i].log = log;
         log->lanes[i].number = i;
+        log->lanes[i].random = i + 1;
         log->lanes[i].buckets = calloc(log->pool.n_buckets, sizeof *log->lanes[i].buckets);
         if (!log->lanes[i].buckets) {
             return -ENOMEM;
@@ -127,6 +128,7 @@ ef_multilog_destroy(struct ef_multilog *log)
         return;
     }
     ef_triggers_deinit(&log->triggers);
+    ef_capture_destroy(atomic_load(&log->capture));
     ef_derivers_stop(log);
     ef_indexes_destroy(log->indexes);
     ef_filters_deinit(&log->filters);
@@ -206,6 +208,7 @@ ef_multilog_stats(struct ef_multilog *log, struct ef_multilog_stats *stats)
     for (unsigned i = 0; i < log->n_lanes; i++) {
         stats->n_appended += atomic_load_explicit(&log->lanes[i].tail, memory_order_acquire);
         stats->n_refused += ef_counter_get(&log->lanes[i].n_refused);
+        stats->n_not_captured += ef_counter_get(&log->lanes[i].n_not_captured);
         take_oldest(&log->lanes[i], stats);
     }
 }

@@ -103,6 +103,7 @@ struct ef_multilog_query {
 struct ef_multilog_stats {
     uint64_t n_appended, n_evicted; /* Records. */
     uint64_t n_refused;             /* Records not taken, since no memory could be made free. */
+    uint64_t n_not_captured;        /* Records left out by the capture filter; capture.h. */
     uint64_t memory_bytes;          /* What create took. */
     uint32_t n_buckets, bucket_rows, bucket_bytes;
     bool has_oldest;

@@ -13,6 +13,7 @@
 #include "base/counter.h"
 #include "base/util.h"
 #include "store/bucket_pool.h"
+#include "store/capture.h"
 #include "store/derived.h"
 #include "store/filter_set_private.h"
 #include "store/multilog.h"
@@ -30,7 +31,9 @@ struct ef_multilog_writer {
     uint32_t row;           /* Rows filled in it. */
     uint32_t variable_used; /* Bytes filled of its variable parts. */
     uint64_t epoch;         /* Of its last publication. */
-    ef_counter n_refused;
+    ef_counter n_refused, n_not_captured;
+    uint64_t random;                      /* State of its sampling; never 0. */
+    _Atomic(struct ef_capture *) capture; /* The one that it is using, or NULL. */
 
     /* Published by the writer. */
     EF_CACHE_ALIGNED _Atomic uint64_t tail; /* Records visible. */
@@ -71,6 +74,7 @@ struct ef_multilog {
     struct ef_multilog_writer *lanes;
     _Atomic uint64_t epoch; /* Advanced by each snapshot. */
     _Atomic uint64_t n_evicted;
+    _Atomic(struct ef_capture *) capture; /* NULL: all is taken. */
     struct ef_indexes *indexes;
     pthread_mutex_t snapshots; /* One at a time; guards `frozen`. */
     bool is_frozen;
