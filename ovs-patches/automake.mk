@@ -23,7 +23,8 @@ EXTRA_DIST += \
 	ovs-patches/0011-everflow-Send-copies-over-IPv6.patch \
 	ovs-patches/0012-everflow-Let-rules-expire-and-name-their-input-port.patch \
 	ovs-patches/0013-everflow-Route-copies-as-native-tunnels-do.patch \
-	ovs-patches/0014-everflow-Explain-what-happens-to-a-packet.patch
+	ovs-patches/0014-everflow-Explain-what-happens-to-a-packet.patch \
+	ovs-patches/0015-everflow-Look-at-whole-bursts-at-once.patch
 
 # What it put on the wire: the contract with lib/packet.
 EXTRA_DIST += \
