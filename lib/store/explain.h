@@ -9,10 +9,11 @@
  *         free(text);
  *     }
  *
- * As text:
+ * As text (the second line is one):
  *
  *     filter: src == 10.0.0.17 && dst == 10.0.0.200
- *     buckets: 153, of them 0 outside the window, 0 outside the zones, 152 by index, 1 scanned (38400 rows)
+ *     buckets: 153, of them 0 outside the window, 0 outside the zones, 152 by index, 0 by the filter's own matches,
+ *     1 scanned (38400 rows)
  *     conjunction 1: src, dst; 39021 rows estimated, 134 candidates, 134 matches, nothing in 3 buckets
  *         index src: the shortest in 80 buckets, intersected with in 69
  *         index dst: the shortest in 72 buckets, intersected with in 80

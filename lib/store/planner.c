@@ -340,6 +340,7 @@ answer_by_filter(struct ef_planner *p, const struct ef_plan_rows *rows, uint64_t
         !ef_installed_filter_kept(p->query->filter, p->log, rows->bucket, 0, rows->n_rows, bits)) {
         return false;
     }
+    p->stats.n_by_filter++;
     for (unsigned i = p->n_terms; i < p->n_tests; i++) {
         ef_plan_test(rows, &p->tests[i], bits);
     }

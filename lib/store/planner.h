@@ -36,7 +36,8 @@ struct ef_plan_conjunction {
 struct ef_plan_stats {
     uint64_t n_buckets;
     uint64_t n_outside_window, n_outside_zones; /* Buckets passed over. */
-    uint64_t n_looked_at, n_scanned;            /* The others; of them, scanned. */
+    uint64_t n_looked_at, n_scanned;            /* The others; of them, scanned, */
+    uint64_t n_by_filter;                       /* and answered by the installed filter's matches. */
     uint64_t n_rows_scanned;
     uint64_t n_matches;
 };

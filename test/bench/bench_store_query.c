@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Indexes and queries of the store, with the records of store_records.h:
- * - store.append_indexed: appending with 1, 2 and 4 indexes, where the
- *   processor time of the thread that makes them counts;
+ * - store.append_indexed: appending with 1, 2 and 4 indexes, and with 64 filters,
+ *   where the processor time of the thread that makes them counts;
  * - store.query: five questions over 10 and 50 million records, from their text
  *   to the last record, with 4 indexes and by scan; their counts are checked;
  * - store.append_while_querying: what a writer loses by a reader that never
@@ -18,6 +18,7 @@
 #include "bench/bench.h"
 #include "bench/store_records.h"
 #include "store/derived.h"
+#include "store/filter_set.h"
 #include "store/indexes.h"
 #include "store/predicate.h"
 
@@ -76,23 +77,40 @@ append(struct ef_multilog *log, uint64_t n, uint32_t size)
 /* --- Appending with indexes --------------------------------------------------------- */
 
 static void
+add_filters(struct ef_multilog *log, unsigned n)
+{
+    for (unsigned k = 0; k < n; k++) {
+        char name[32], text[256];
+        snprintf(name, sizeof name, "filter%u", k);
+        if (ef_multilog_add_filter(log, name, ef_bench_filter(k, text, sizeof text), NULL)) {
+            abort();
+        }
+    }
+}
+
+static void
 bench_append(uint32_t size)
 {
-    static const unsigned n_indexes[] = {0, 1, 2, 4};
-    enum { N_ROWS = EF_ARRAY_SIZE(n_indexes) };
+    static const struct {
+        unsigned n_indexes, n_filters;
+        double goal; /* In batches; half of it one by one. */
+    } cells[] = {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}, {4, 0, 20e6}, {4, 64, 10e6}};
+    enum { N_CELLS = EF_ARRAY_SIZE(cells) };
     const uint64_t n = 4000000;
-    struct ef_bench rows[N_ROWS];
-    for (unsigned i = 0; i < N_ROWS; i++) {
+    struct ef_bench rows[N_CELLS];
+    for (unsigned i = 0; i < N_CELLS; i++) {
         rows[i] = (struct ef_bench){.name = "store.append_indexed",
                                     .unit = "records/s",
-                                    .goal = n_indexes[i] == 4 ? (size == 1 ? 10e6 : 20e6) : 0,
+                                    .goal = cells[i].goal / (size == 1 ? 2 : 1),
                                     .bound_is = "appending without indexes"};
         ef_bench_param(&rows[i], "batch", size);
-        ef_bench_param(&rows[i], "indexes", n_indexes[i]);
+        ef_bench_param(&rows[i], "indexes", cells[i].n_indexes);
+        ef_bench_param(&rows[i], "filters", cells[i].n_filters);
     }
     for (int run = 0; run < RUNS; run++) {
-        for (unsigned i = 0; i < N_ROWS; i++) {
-            struct ef_multilog *log = create(UINT64_C(400) << 20, n_indexes[i]);
+        for (unsigned i = 0; i < N_CELLS; i++) {
+            struct ef_multilog *log = create(UINT64_C(400) << 20, cells[i].n_indexes);
+            add_filters(log, cells[i].n_filters);
             double start = process_cpu_seconds();
             append(log, n, size);
             ef_multilog_flush_derived(log);
@@ -100,7 +118,7 @@ bench_append(uint32_t size)
             ef_multilog_destroy(log);
         }
     }
-    for (unsigned i = 0; i < N_ROWS; i++) {
+    for (unsigned i = 0; i < N_CELLS; i++) {
         rows[i].bound = ef_bench_median(&rows[0]);
         ef_bench_print(&rows[i]);
     }

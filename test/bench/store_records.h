@@ -23,11 +23,11 @@ struct __attribute__((packed)) ef_bench_record {
 };
 
 static const struct ef_column ef_bench_columns[] = {
-    {"time", EF_COLUMN_TIME, offsetof(struct ef_bench_record, time_ns)},
-    {"src", EF_COLUMN_IPV4, offsetof(struct ef_bench_record, src)},
-    {"dst", EF_COLUMN_IPV4, offsetof(struct ef_bench_record, dst)},
-    {"sport", EF_COLUMN_U16, offsetof(struct ef_bench_record, sport)},
-    {"dport", EF_COLUMN_U16, offsetof(struct ef_bench_record, dport)},
+    {"time", EF_COLUMN_TIME, offsetof(struct ef_bench_record, time_ns), 0},
+    {"src", EF_COLUMN_IPV4, offsetof(struct ef_bench_record, src), 0},
+    {"dst", EF_COLUMN_IPV4, offsetof(struct ef_bench_record, dst), 0},
+    {"sport", EF_COLUMN_U16, offsetof(struct ef_bench_record, sport), 0},
+    {"dport", EF_COLUMN_U16, offsetof(struct ef_bench_record, dport), 0},
     {"payload", EF_COLUMN_BYTES, offsetof(struct ef_bench_record, payload), 34},
 };
 

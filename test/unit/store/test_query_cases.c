@@ -393,6 +393,67 @@ test_memory(void **state)
     ef_multilog_destroy(log);
 }
 
+/* Memory that the writer needs wholly: there is no index, and no record or
+ * answer is lost for it. */
+static void
+test_no_memory_for_indexes(void **state)
+{
+    (void) state;
+    struct ef_multilog *log = create(140 << 10, 1024);
+    struct ef_multilog_writer *writer = open_writer(log);
+    struct ef_multilog_stats stats;
+    struct ef_multilog_index_stats index;
+    ef_multilog_stats(log, &stats);
+    assert_int_equal(stats.n_buckets, 2);
+    add_index(log, "src");
+    append(writer, 0, 10000);
+    ef_multilog_flush_derived(log);
+    ef_multilog_stats(log, &stats);
+    assert_int_equal(stats.n_refused, 0);
+    assert_int_equal(ef_multilog_index_stats(log, &index, 1), 1);
+    assert_true(index.n_without > 0);
+    assert_int_equal(index.n_buckets, 0);
+    assert_int_equal(index.memory_bytes, 0);
+    expect(log, "src == 10.0.0.17", count_source(stats.n_evicted, 10000, 0x0a000011));
+    ef_multilog_writer_close(writer);
+    ef_multilog_destroy(log);
+}
+
+/* What removed indexes took is for records again, but for what is kept at hand. */
+static void
+test_memory_comes_back(void **state)
+{
+    (void) state;
+    struct ef_multilog *log = create(4 << 20, 1024);
+    struct ef_multilog_writer *writer = open_writer(log);
+    struct ef_multilog_index index = {.column = "payload"};
+    struct ef_multilog_stats with, without;
+    struct ef_multilog_index src = {.column = "src"};
+    add_index(log, "payload");
+    add_index(log, "src");
+    for (uint32_t i = 0; i < 200000; i++) {
+        struct ef_bench_record record;
+        ef_bench_make_record(i, &record);
+        record.src = i * 2654435761u;
+        memcpy(record.payload, &record.src, sizeof record.src);
+        if (i == 100000) {
+            ef_multilog_flush_derived(log);
+            ef_multilog_stats(log, &with);
+            assert_int_equal(ef_multilog_remove_index(log, &index), 0);
+            assert_int_equal(ef_multilog_remove_index(log, &src), 0);
+            ef_multilog_flush_derived(log);
+        }
+        assert_int_equal(ef_multilog_append(writer, &record, 1), 0);
+    }
+    ef_multilog_stats(log, &without);
+    uint64_t n_with = with.n_appended - with.n_evicted, n_without = without.n_appended - without.n_evicted;
+    assert_true(n_without > n_with);
+    assert_true(n_without > (uint64_t) (without.n_buckets - 4) * 1024);
+    expect(log, "", n_without);
+    ef_multilog_writer_close(writer);
+    ef_multilog_destroy(log);
+}
+
 /* --- Traces ---------------------------------------------------------------------------- */
 
 struct trace {
@@ -529,14 +590,16 @@ test_explain(void **state)
     uint64_t n = count_source(0, 10000, 0x0a000011), n_indexed = count_source(0, 9 * 1024, 0x0a000011);
     check_json(log, &query, n, n_indexed);
     char *text, expected[512];
-    snprintf(expected, sizeof expected,
-             "filter: src == 10.0.0.17\n"
-             "buckets: 10, of them 0 outside the window, 0 outside the zones, 9 by index, 1 scanned (784 rows)\n"
-             "conjunction 1: src; %llu rows estimated, %llu candidates, %llu matches, nothing in 0 buckets\n"
-             "    index src: the shortest in 9 buckets, intersected with in 0\n"
-             "result: %llu records\n",
-             (unsigned long long) n_indexed, (unsigned long long) n_indexed, (unsigned long long) n_indexed,
-             (unsigned long long) n);
+    snprintf(
+        expected, sizeof expected,
+        "filter: src == 10.0.0.17\n"
+        "buckets: 10, of them 0 outside the window, 0 outside the zones, 9 by index, 0 by the filter's own matches, "
+        "1 scanned (784 rows)\n"
+        "conjunction 1: src; %llu rows estimated, %llu candidates, %llu matches, nothing in 0 buckets\n"
+        "    index src: the shortest in 9 buckets, intersected with in 0\n"
+        "result: %llu records\n",
+        (unsigned long long) n_indexed, (unsigned long long) n_indexed, (unsigned long long) n_indexed,
+        (unsigned long long) n);
     assert_int_equal(ef_multilog_explain(log, &query, EF_EXPLAIN_TEXT, &text), 0);
     assert_string_equal(text, expected);
     free(text);
@@ -576,11 +639,18 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_counts),    cmocka_unit_test(test_late_index),
-        cmocka_unit_test(test_time_index),      cmocka_unit_test(test_frozen),
-        cmocka_unit_test(test_remove_index),    cmocka_unit_test(test_index_errors),
-        cmocka_unit_test(test_aggregates),      cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_multi_valued),    cmocka_unit_test(test_explain),
+        cmocka_unit_test(test_known_counts),
+        cmocka_unit_test(test_late_index),
+        cmocka_unit_test(test_time_index),
+        cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_remove_index),
+        cmocka_unit_test(test_index_errors),
+        cmocka_unit_test(test_aggregates),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_no_memory_for_indexes),
+        cmocka_unit_test(test_memory_comes_back),
+        cmocka_unit_test(test_multi_valued),
+        cmocka_unit_test(test_explain),
         cmocka_unit_test(test_explain_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
