@@ -87,3 +87,11 @@ test_fuzz_fuzz_parquet_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_COR
 test_fuzz_fuzz_parquet_LDADD = $(EF_LIBS)
 test_fuzz_fuzz_parquet_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 EXTRA_DIST += test/fuzz/corpus/parquet
+
+FUZZ_TARGETS += test/fuzz/fuzz_spool
+test_fuzz_fuzz_spool_SOURCES = test/fuzz/fuzz_spool.c $(FUZZ_DRIVER) \
+	test/unit/store/random_rows.c test/unit/store/random_rows.h
+test_fuzz_fuzz_spool_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/spool"'
+test_fuzz_fuzz_spool_LDADD = $(EF_LIBS)
+test_fuzz_fuzz_spool_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/spool

@@ -6,11 +6,15 @@ lib_libeverflow_a_SOURCES += \
 	lib/store/archive/crc.c lib/store/archive/crc.h \
 	lib/store/archive/decode.c lib/store/archive/encode.c lib/store/archive/encoding.h \
 	lib/store/archive/dictionary.c lib/store/archive/dictionary.h \
+	lib/store/archive/file_ops.c lib/store/archive/file_ops.h \
 	lib/store/archive/parquet_meta.c lib/store/archive/parquet_meta.h \
 	lib/store/archive/parquet_meta_read.c \
 	lib/store/archive/parquet_reader.c lib/store/archive/parquet_reader.h \
 	lib/store/archive/parquet_writer.c lib/store/archive/parquet_writer.h \
+	lib/store/archive/row_codec.c lib/store/archive/row_codec.h \
 	lib/store/archive/row_schema.c lib/store/archive/row_schema.h \
 	lib/store/archive/row_set.c lib/store/archive/row_set.h \
+	lib/store/archive/spool.c lib/store/archive/spool.h \
+	lib/store/archive/spool_format.h lib/store/archive/spool_reader.c \
 	lib/store/archive/thrift.c lib/store/archive/thrift.h
 EXTRA_DIST += lib/store/archive/README.md

@@ -126,19 +126,25 @@ own_list(struct ef_row_set *set, unsigned index, void *row)
     }
 }
 
-void *
-ef_row_set_add(struct ef_row_set *set, const void *row)
+void
+ef_row_set_push(struct ef_row_set *set, void *row)
 {
     if (set->n_rows == set->rows_room) {
         set->rows_room = EF_MAX(set->rows_room * 2, 1024u);
         set->rows = ef_must_realloc(set->rows, set->rows_room * sizeof *set->rows);
     }
+    set->rows[set->n_rows++] = row;
+}
+
+void *
+ef_row_set_add(struct ef_row_set *set, const void *row)
+{
     void *copy = copy_bytes(set, row, set->schema->row_bytes);
     own_bytes(set, 0, copy);
     for (unsigned i = 0; i < set->schema->n_lists; i++) {
         own_list(set, i, copy);
     }
-    set->rows[set->n_rows++] = copy;
+    ef_row_set_push(set, copy);
     return copy;
 }
 

@@ -31,6 +31,9 @@ void ef_row_set_clear(struct ef_row_set *set);
 /* Copies `row`, and returns the copy. */
 void *ef_row_set_add(struct ef_row_set *set, const void *row);
 
+/* Adds a row that was made with ef_row_set_alloc(), without a copy. */
+void ef_row_set_push(struct ef_row_set *set, void *row);
+
 /* `size` bytes that live as long as the rows, 8-byte aligned. */
 void *ef_row_set_alloc(struct ef_row_set *set, size_t size);
 

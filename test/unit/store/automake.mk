@@ -53,6 +53,12 @@ TESTS += test/unit/store/test_query_cases
 test_unit_store_test_query_cases_SOURCES = test/unit/store/test_query_cases.c
 test_unit_store_test_query_cases_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
 test_unit_store_test_query_cases_LDADD = $(EF_TEST_LDADD)
+check_PROGRAMS += test/unit/store/test_spool
+TESTS += test/unit/store/test_spool
+test_unit_store_test_spool_SOURCES = test/unit/store/test_spool.c test/unit/store/failing_ops.h \
+	test/unit/store/random_rows.c test/unit/store/random_rows.h
+test_unit_store_test_spool_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
+test_unit_store_test_spool_LDADD = $(EF_TEST_LDADD)
 endif
 TESTS += test/unit/store/snapshot_model.sh
 EXTRA_DIST += test/unit/store/snapshot_model.sh test/unit/store/snapshot.pml

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The archive's system calls, of which a test can let any fail. */
+#ifndef EF_TEST_UNIT_STORE_FAILING_OPS_H
+#define EF_TEST_UNIT_STORE_FAILING_OPS_H
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "store/archive/file_ops.h"
+
+/* errno of the next calls, 0: they work. */
+static _Atomic int fail_open, fail_write, fail_truncate, fail_sync, fail_rename;
+/* Writes take at most so many bytes, and then so many in all before fail_write. */
+static _Atomic int64_t write_at_most = INT64_MAX, write_room = INT64_MAX;
+
+static int
+failing(int error)
+{
+    errno = error;
+    return error ? -1 : 0;
+}
+
+static int
+failing_open(const char *path, int flags, mode_t mode)
+{
+    return failing(fail_open) ? -1 : ef_file_ops_real.open(path, flags, mode);
+}
+
+static ssize_t
+failing_write(int fd, const void *data, size_t len)
+{
+    if ((int64_t) len > write_at_most) {
+        len = (size_t) write_at_most;
+    }
+    if (fail_write && (int64_t) len > write_room) {
+        len = (size_t) write_room;
+        if (!len) {
+            return failing(fail_write);
+        }
+    }
+    ssize_t n = write(fd, data, len);
+    write_room -= n > 0 ? n : 0;
+    return n;
+}
+
+static int
+failing_truncate(int fd, off_t length)
+{
+    return failing(fail_truncate) ? -1 : ftruncate(fd, length);
+}
+
+static int
+failing_sync(int fd)
+{
+    return failing(fail_sync) ? -1 : fdatasync(fd);
+}
+
+static int
+failing_rename(const char *from, const char *to)
+{
+    return failing(fail_rename) ? -1 : ef_file_ops_real.rename(from, to);
+}
+
+static const struct ef_file_ops failing_ops = {
+    .open = failing_open,
+    .write = failing_write,
+    .ftruncate = failing_truncate,
+    .fdatasync = failing_sync,
+    .fsync = failing_sync,
+    .rename = failing_rename,
+    .unlink = unlink,
+};
+
+#endif
