@@ -1,5 +1,8 @@
 lib_libeverflow_a_SOURCES += \
+	lib/store/archive/archive.c lib/store/archive/archive.h lib/store/archive/archive_private.h \
+	lib/store/archive/archive_query.c lib/store/archive/seal.c \
 	lib/store/archive/byte_buffer.h \
+	lib/store/archive/catalogue.c lib/store/archive/catalogue.h \
 	lib/store/archive/chunk_reader.c lib/store/archive/chunk_reader.h \
 	lib/store/archive/chunk_writer.c lib/store/archive/chunk_writer.h \
 	lib/store/archive/column_data.c lib/store/archive/column_data.h \

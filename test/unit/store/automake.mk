@@ -59,6 +59,11 @@ test_unit_store_test_spool_SOURCES = test/unit/store/test_spool.c test/unit/stor
 	test/unit/store/random_rows.c test/unit/store/random_rows.h
 test_unit_store_test_spool_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
 test_unit_store_test_spool_LDADD = $(EF_TEST_LDADD)
+check_PROGRAMS += test/unit/store/test_archive
+TESTS += test/unit/store/test_archive
+test_unit_store_test_archive_SOURCES = test/unit/store/test_archive.c test/unit/store/failing_ops.h
+test_unit_store_test_archive_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
+test_unit_store_test_archive_LDADD = $(EF_TEST_LDADD)
 endif
 TESTS += test/unit/store/snapshot_model.sh
 EXTRA_DIST += test/unit/store/snapshot_model.sh test/unit/store/snapshot.pml
