@@ -26,7 +26,10 @@
  *
  * Memory: all of it is taken at create. When it is full, the bucket of records
  * whose newest time is the oldest of all leaves for each bucket that is begun.
- * A cursor holds on to the one bucket that it is reading; what left before it
+ * A batch lies in one bucket: what one does not fill is lost to it, so batches
+ * are best small against `bucket_rows`. The bucket that a writer has open stays
+ * until it is full, or the writer seals it or closes. What is kept for installed
+ * filters (filter_set.h) comes on top. A cursor holds on to the one bucket that it is reading; what left before it
  * came there is counted, not shown.
  *
  * Thread-safety: a writer belongs to one thread at a time, so does a cursor;
@@ -51,7 +54,7 @@ enum { EF_MULTILOG_MAX_WRITERS = 64 };
 
 struct ef_multilog_config {
     const struct ef_schema *schema; /* Copied. */
-    uint64_t memory_bytes;          /* For the records; bookkeeping adds less than 1 %. */
+    uint64_t memory_bytes;          /* For records and indexes; besides 4 bytes per bucket and writer. */
     unsigned max_writers;           /* Open at one time, 1 to EF_MULTILOG_MAX_WRITERS. */
     uint32_t bucket_rows;           /* Records per bucket, a multiple of 64 up to 65536, which 0 means. */
     uint32_t bucket_variable_bytes; /* Room per bucket for variable parts; 0: 64 per record. */

@@ -286,7 +286,7 @@ test_memory_limit(void **state)
 
 /* --- Histories --------------------------------------------------------------------- */
 
-enum { N_WRITERS = 4, N_READERS = 2, N_BATCHES = 600, MAX_BATCH = 8 };
+enum { MAX_WRITERS = 8, N_READERS = 2, N_BATCHES = 600, MAX_BATCH = 8 };
 
 /* Writers draw tickets from one clock before and after each append. A snapshot
  * is right if it is a prefix of each lane in whole batches, and no batch that
@@ -300,7 +300,8 @@ struct history {
         struct history *history;
         unsigned seed;
         struct ef_multilog_writer *writer;
-    } lanes[N_WRITERS];
+    } lanes[MAX_WRITERS];
+    unsigned n_writers;
     atomic_int n_writing;
 };
 
@@ -347,7 +348,7 @@ read_all(struct ef_multilog *log, const struct ef_multilog_snapshot *snapshot)
     if (ef_multilog_query(log, &query, &cursor)) {
         abort();
     }
-    for (unsigned lane = 0; lane < N_WRITERS; lane++) {
+    for (unsigned lane = 0; lane < MAX_WRITERS; lane++) {
         for (uint64_t i = 0; i < snapshot->tails[lane]; i++) {
             if (!ef_multilog_next(cursor)) {
                 abort();
@@ -387,7 +388,7 @@ static void
 check_cut(const struct history *h, const struct ef_multilog_snapshot *s, uint64_t begin, uint64_t end)
 {
     uint64_t last_begin = begin, first_missing_end = UINT64_MAX;
-    for (unsigned lane = 0; lane < N_WRITERS; lane++) {
+    for (unsigned lane = 0; lane < h->n_writers; lane++) {
         const struct lane *l = &h->lanes[lane];
         int n = 0;
         while (n < N_BATCHES && l->n_records[n] <= s->tails[lane]) {
@@ -409,21 +410,22 @@ test_histories(void **state)
     for (unsigned round = 0; round < 10; round++) {
         memset(&h, 0, sizeof h);
         memset(readers, 0, sizeof readers);
-        h.log = create(N_WRITERS, 8 << 20);
-        h.n_writing = N_WRITERS;
-        for (unsigned i = 0; i < N_WRITERS; i++) {
+        h.n_writers = 1 + round % MAX_WRITERS;
+        h.log = create(h.n_writers, 16 << 20);
+        h.n_writing = (int) h.n_writers;
+        for (unsigned i = 0; i < h.n_writers; i++) {
             h.lanes[i].history = &h;
-            h.lanes[i].seed = round * N_WRITERS + i;
+            h.lanes[i].seed = round * MAX_WRITERS + i;
             assert_int_equal(ef_multilog_writer_open(h.log, &h.lanes[i].writer), 0);
         }
         for (unsigned i = 0; i < N_READERS; i++) {
             readers[i].history = &h;
             assert_int_equal(pthread_create(&readers[i].thread, NULL, read_history, &readers[i]), 0);
         }
-        for (unsigned i = 0; i < N_WRITERS; i++) {
+        for (unsigned i = 0; i < h.n_writers; i++) {
             assert_int_equal(pthread_create(&h.lanes[i].thread, NULL, write_history, &h.lanes[i]), 0);
         }
-        for (unsigned i = 0; i < N_WRITERS; i++) {
+        for (unsigned i = 0; i < h.n_writers; i++) {
             pthread_join(h.lanes[i].thread, NULL);
             ef_multilog_writer_close(h.lanes[i].writer);
         }
@@ -437,13 +439,105 @@ test_histories(void **state)
     }
 }
 
+/* The same with so little memory that buckets leave all the time. What is read is
+ * whole and in order, and what is not there is counted; freezing holds the instant
+ * while all of this goes on. */
+static void *
+read_leaving(void *reader_)
+{
+    struct reader *reader = reader_;
+    struct history *h = reader->history;
+    for (bool writing = true; writing; reader->n_cuts++) {
+        writing = atomic_load(&h->n_writing);
+        struct ef_multilog_query query = {.from = {INT64_MIN}, .to = {INT64_MAX}};
+        struct ef_multilog_cursor *cursor;
+        bool frozen = reader->n_cuts % 3 == 0 && !ef_multilog_freeze(h->log, &query.snapshot);
+        ef_multilog_snapshot(h->log, &query.snapshot);
+        if (ef_multilog_query(h->log, &query, &cursor)) {
+            abort();
+        }
+        uint64_t n = 0, n_lanes = 1, next = 0, n_all = 0;
+        for (; ef_multilog_next(cursor); n++) {
+            struct record r;
+            ef_multilog_record(cursor, &r);
+            uint64_t number = (uint64_t) r.time.ns;
+            struct record e = make_record(number);
+            n_lanes += number < next; /* The next lane. */
+            next = number + 1;
+            if (r.ticket != e.ticket || memcmp(r.payload, e.payload, sizeof e.payload) || r.hops.len != e.hops.len ||
+                memcmp(r.hops.data, e.hops.data, e.hops.len)) {
+                abort();
+            }
+        }
+        for (unsigned lane = 0; lane < h->n_writers; lane++) {
+            n_all += query.snapshot.tails[lane];
+        }
+        if (n + ef_multilog_n_missed(cursor) > n_all || n_lanes > h->n_writers) {
+            abort();
+        }
+        ef_multilog_cursor_close(cursor);
+        if (frozen) {
+            ef_multilog_unfreeze(h->log);
+        }
+    }
+    return NULL;
+}
+
+static void
+test_leaving_histories(void **state)
+{
+    static struct history h;
+    static struct reader readers[N_READERS];
+    for (unsigned round = 0; round < MAX_WRITERS; round++) {
+        memset(&h, 0, sizeof h);
+        memset(readers, 0, sizeof readers);
+        h.n_writers = 1 + round;
+        h.log = create(h.n_writers, h.n_writers * 60000);
+        h.n_writing = (int) h.n_writers;
+        for (unsigned i = 0; i < h.n_writers; i++) {
+            h.lanes[i].history = &h;
+            h.lanes[i].seed = round * MAX_WRITERS + i;
+            assert_int_equal(ef_multilog_writer_open(h.log, &h.lanes[i].writer), 0);
+            assert_int_equal(pthread_create(&h.lanes[i].thread, NULL, write_history, &h.lanes[i]), 0);
+        }
+        for (unsigned i = 0; i < N_READERS; i++) {
+            readers[i].history = &h;
+            assert_int_equal(pthread_create(&readers[i].thread, NULL, read_leaving, &readers[i]), 0);
+        }
+        uint64_t n = 0;
+        for (unsigned i = 0; i < h.n_writers; i++) {
+            pthread_join(h.lanes[i].thread, NULL);
+            ef_multilog_writer_close(h.lanes[i].writer);
+            n += h.lanes[i].n_records[N_BATCHES - 1];
+        }
+        for (unsigned i = 0; i < N_READERS; i++) {
+            pthread_join(readers[i].thread, NULL);
+        }
+        struct ef_multilog_stats stats;
+        ef_multilog_stats(h.log, &stats);
+        assert_int_equal(stats.n_appended, n);
+        assert_true(stats.n_evicted > 0 && stats.n_evicted + stats.n_buckets * stats.bucket_rows >= n);
+        struct ef_multilog_query query = {.from = {INT64_MIN}, .to = {INT64_MAX}};
+        struct ef_multilog_cursor *cursor;
+        ef_multilog_snapshot(h.log, &query.snapshot);
+        assert_int_equal(ef_multilog_query(h.log, &query, &cursor), 0);
+        while (ef_multilog_next(cursor)) {
+            n--;
+        }
+        assert_int_equal(n, stats.n_evicted); /* All that did not leave is there. */
+        ef_multilog_cursor_close(cursor);
+        ef_multilog_destroy(h.log);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_schema_errors), cmocka_unit_test(test_config_errors), cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_too_big),       cmocka_unit_test(test_freeze),        cmocka_unit_test(test_memory_limit),
-        cmocka_unit_test(test_histories),
+        cmocka_unit_test(test_schema_errors), cmocka_unit_test(test_config_errors),
+        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_too_big),
+        cmocka_unit_test(test_freeze),        cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_histories),     cmocka_unit_test(test_leaving_histories),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
