@@ -24,7 +24,8 @@ EXTRA_DIST += \
 	ovs-patches/0012-everflow-Let-rules-expire-and-name-their-input-port.patch \
 	ovs-patches/0013-everflow-Route-copies-as-native-tunnels-do.patch \
 	ovs-patches/0014-everflow-Explain-what-happens-to-a-packet.patch \
-	ovs-patches/0015-everflow-Look-at-whole-bursts-at-once.patch
+	ovs-patches/0015-everflow-Look-at-whole-bursts-at-once.patch \
+	ovs-patches/0016-tests-Add-fuzz-target-for-Everflow.patch
 
 # What it put on the wire: the contract with lib/packet.
 EXTRA_DIST += \
