@@ -100,7 +100,7 @@ set_http(void *ctx, const char *value, struct ef_error *err)
 static const struct ef_option options[] = {
     {"name", 'n', "NAME", "what traces and the status call this analyzer; required", set_name},
     {"source", 's', "SPEC",
-     "where copies come in, afpacket:IFACE[@NETNS] or pcap:FILE;\n"
+     "where copies come in, afpacket:IFACE[@NETNS], dpdk:DEVICE or pcap:FILE;\n"
      "once or more, each has its own thread; required",
      add_source},
     {"workers", 'w', "N", "threads that assemble traces, 1 to 64 (default 2)", set_workers},

@@ -85,10 +85,10 @@ static const struct ef_option options[] = {
     {"vip", 0, "IP[,IP...]", "take copies sent to these addresses; required", add_vips},
     {"analyzer", 'a', "NAME=IP", "an analyzer to spread flows over; once for each, at least one", add_analyzer},
     {"source", 's', "SPEC",
-     "where copies come in, afpacket:IFACE[@NETNS] or pcap:FILE;\n"
+     "where copies come in, afpacket:IFACE[@NETNS], dpdk:DEVICE or pcap:FILE;\n"
      "once or more, each has its own thread; required",
      add_source},
-    {"sink", 0, "SPEC", "where copies go out, ip[@NETNS] (default ip) or pcap:FILE", set_sink},
+    {"sink", 0, "SPEC", "where copies go out, ip[@NETNS] (default ip), dpdk:DEVICE#MAC or pcap:FILE", set_sink},
     {"ring", 0, "SIZE", "memory of each source's receive ring, 1M to 1G (default 32M)", set_ring},
     {"http", 0, "ADDRESS", "serve /v1/status and /metrics, such as 127.0.0.1:8790 or unix:PATH", set_http},
     {"name", 'n', "NAME", "what the status calls this reshuffler (default reshuffler)", set_name},

@@ -9,6 +9,7 @@ ef_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 declare -A ef_packages=(
     [build]="gcc make autoconf automake pkg-config libc6-dev libevent-dev libjansson-dev libxxhash-dev libpcap-dev libzstd-dev"
     [ovs]="openvswitch-source patch gcc make autoconf automake libtool pkg-config python3 libssl-dev libcap-ng-dev libunbound-dev libbpf-dev libxdp-dev libnuma-dev procps"
+    [dpdk]="libdpdk-dev"
     [run]="iproute2 ethtool iputils-ping procps python3 jq"
     [test]="git libcmocka-dev clang libclang-rt-14-dev bats shellcheck mandoc spin tshark tcpdump jq curl socat traceroute iproute2 ethtool iputils-ping procps python3 xz-utils nodejs npm"
 )
@@ -18,6 +19,8 @@ missing_packages() {
     local set package
     for set in "$@"; do
         for package in ${ef_packages[$set]}; do
+            # A nodejs from elsewhere brings its own npm, and Debian's conflicts with it.
+            [ "$package" != npm ] || ! command -v npm >/dev/null || continue
             dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || echo "$package"
         done
     done | sort -u

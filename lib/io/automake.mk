@@ -10,3 +10,14 @@ lib_libeverflow_a_SOURCES += \
 	lib/io/source_pcap.c \
 	lib/io/spec.c lib/io/spec.h
 EXTRA_DIST += lib/io/README.md
+
+# With DPDK's own compiler flags, which nothing else should have.
+DPDK_SOURCES = lib/io/dpdk_port.c lib/io/dpdk_port.h lib/io/sink_dpdk.c lib/io/source_dpdk.c
+if HAVE_DPDK
+noinst_LIBRARIES += lib/io/libdpdk.a
+lib_io_libdpdk_a_SOURCES = $(DPDK_SOURCES)
+lib_io_libdpdk_a_CPPFLAGS = $(AM_CPPFLAGS) $(DPDK_CFLAGS)
+else
+lib_libeverflow_a_SOURCES += lib/io/no_dpdk.c
+endif
+EXTRA_DIST += $(DPDK_SOURCES) lib/io/no_dpdk.c

@@ -14,6 +14,7 @@
 static const struct ef_sink_class *const classes[] = {
     &ef_sink_ip_class,
     &ef_sink_pcap_class,
+    &ef_sink_dpdk_class,
 };
 
 enum { N_CLASSES = EF_ARRAY_SIZE(classes) };

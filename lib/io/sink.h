@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where packets go, named by a text: "ip[@NETNS]" (raw IP sockets: the kernel
  * routes and resolves neighbours, the packet's source address is kept),
- * "pcap:FILE" (Ethernet frames with zero addresses into a capture).
+ * "pcap:FILE" (Ethernet frames with zero addresses into a capture),
+ * "dpdk:DEVICE[,ARGUMENTS]#MAC" (a DPDK port, all to the next hop MAC).
  *
  *     ef_sink_queue(sink, packet, len);  ... ef_sink_flush(sink);
  *

@@ -42,6 +42,7 @@ struct ef_sink {
 
 extern const struct ef_sink_class ef_sink_ip_class;
 extern const struct ef_sink_class ef_sink_pcap_class;
+extern const struct ef_sink_class ef_sink_dpdk_class;
 
 /* For the back ends: counts one packet as sent, or as refused with the positive
  * errno `code`. */

@@ -12,6 +12,7 @@
 static const struct ef_source_class *const classes[] = {
     &ef_source_afpacket_class,
     &ef_source_pcap_class,
+    &ef_source_dpdk_class,
 };
 
 enum { N_CLASSES = EF_ARRAY_SIZE(classes) };

@@ -2,7 +2,8 @@
 /* Where frames come from, named by a text: "afpacket:IFACE[@NETNS]" (TPACKET_V3,
  * in another network namespace if named; only frames that may be copies, see
  * copy_filter.h), "pcap:FILE" (pcap or pcapng, read once at full speed; "-" is
- * standard input). A burst borrows the frames until the next call.
+ * standard input), "dpdk:DEVICE[,ARGUMENTS][#QUEUE/QUEUES]" (a queue of a DPDK
+ * port; with a build that has DPDK). A burst borrows the frames until the next call.
  *
  *     struct ef_frame frames[EF_BURST];
  *     int n = ef_source_receive(source, frames, EF_BURST, timeout_ms);

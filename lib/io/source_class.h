@@ -30,5 +30,6 @@ struct ef_source {
 
 extern const struct ef_source_class ef_source_afpacket_class;
 extern const struct ef_source_class ef_source_pcap_class;
+extern const struct ef_source_class ef_source_dpdk_class;
 
 #endif

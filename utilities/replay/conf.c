@@ -192,7 +192,7 @@ static const struct ef_option workload_options[] = {
 
 static const struct ef_option play_options[] = {
     {"capture", 'r', "FILE", "play the copies in a pcap or pcapng file instead of making some", set_capture},
-    {"sink", 's', "SPEC", "where to: ip[@NETNS] or pcap:FILE; required", set_sink},
+    {"sink", 's', "SPEC", "where to: ip[@NETNS], dpdk:DEVICE#MAC or pcap:FILE; required", set_sink},
     {"speed", 0, "X", "2: twice as fast as the copies' times say; 0: at once (default 1)", set_speed},
     {"progress", 'p', NULL, "say each second how far it is", set_progress},
     {0},

@@ -1,0 +1,125 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Copies through DPDK ports of all kinds that need no hardware: captures, shared
+# memory between processes, taps, and AF_PACKET; with and without huge pages.
+
+load common
+bats_require_minimum_version 1.5.0
+
+PORT=18890
+URL=http://127.0.0.1:$PORT
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return
+    "$EF_BUILD/utilities/replay/ef-replay" --packets 1000 --speed 0 --sink pcap:copies.pcap --loops 1% --truth truth >said
+}
+
+setup() {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    grep -q "define HAVE_DPDK 1" "$EF_BUILD/config.h" || skip "this build has no DPDK"
+    PIDS=()
+    NS=ef-dpdk$$
+    cd "$BATS_TEST_TMPDIR"
+    SENT=$(awk '{print $1}' "$BATS_FILE_TMPDIR/said")
+}
+
+teardown() {
+    local pid
+    for pid in "${PIDS[@]}"; do
+        kill "$pid" 2>/dev/null || :
+        wait "$pid" 2>/dev/null || :
+    done
+    ip netns delete "$NS" 2>/dev/null || :
+}
+
+analyzer() { # SPEC...
+    local sources=()
+    for spec; do sources+=(--source "$spec"); done
+    "$EF_BUILD/analyzer/ef-analyzer" --name dpdk "${sources[@]}" --memory 256M --http 127.0.0.1:$PORT >log 2>&1 3>&- &
+    PIDS+=($!)
+    wait_until 10 curl -sf -o /dev/null "$URL/v1/status"
+}
+
+# arrived N: so many copies, none discarded, and every trace closed.
+arrived() {
+    curl -sf "$URL/v1/status" | jq -e --argjson n "$1" '.copies_received == $n and .copies_assembled == $n
+        and .traces_open == 0' >/dev/null
+}
+
+@test "a capture through net_pcap gives the traces of the truth" {
+    analyzer "dpdk:net_pcap0,rx_pcap=$BATS_FILE_TMPDIR/copies.pcap"
+    wait_until 10 arrived "$SENT"
+    curl -sf "$URL/v1/status" | jq -e --argjson n "$(jq 'select(.end).kinds.loop' "$BATS_FILE_TMPDIR/truth")" \
+        '.traces_closed == 1000 and .loops == $n'
+}
+
+@test "the same without huge pages" {
+    EF_DPDK_ARGS="--no-huge --no-shconf -m 256" analyzer "dpdk:net_pcap0,rx_pcap=$BATS_FILE_TMPDIR/copies.pcap"
+    wait_until 10 arrived "$SENT"
+}
+
+@test "several ports, each with several queues" {
+    local f=$BATS_FILE_TMPDIR/copies.pcap
+    analyzer "dpdk:net_pcap0,rx_pcap=$f,rx_pcap=$f#0/2" "dpdk:net_pcap0,rx_pcap=$f,rx_pcap=$f#1/2" \
+        "dpdk:net_pcap1,rx_pcap=$f"
+    wait_until 10 arrived $((3 * SENT))
+    curl -sf "$URL/v1/status" | jq -e --argjson n "$SENT" '[.sources[].frames] == [$n, $n, $n]'
+}
+
+@test "memif: from ef-replay through shared memory" {
+    analyzer "dpdk:net_memif0,role=server,socket=$PWD/memif.sock,socket-abstract=no"
+    run -0 "$EF_BUILD/utilities/replay/ef-replay" --packets 400 --rate 2000 --sink \
+        "dpdk:net_memif0,role=client,socket=$PWD/memif.sock,socket-abstract=no#02:00:00:00:00:01"
+    echo "$output"
+    wait_until 10 arrived "$(awk '{print $1}' <<<"$output")"
+}
+
+@test "AF_PACKET on veth, through the reshuffler and DPDK on both sides" {
+    ip netns add "$NS"
+    local i
+    for i in 0 1; do
+        ip -n "$NS" link add "s$i" mtu 2000 type veth peer name "r$i" mtu 2000
+        ip -n "$NS" link set "s$i" up
+        ip -n "$NS" link set "r$i" up
+    done
+    # s0 - r0 reshuffler r1 - s1 analyzer
+    ip netns exec "$NS" "$EF_BUILD/reshuffler/ef-reshuffler" --vip 10.255.255.1 --analyzer a=10.99.1.2 \
+        --source "dpdk:net_af_packet0,iface=r0" --sink "dpdk:net_af_packet1,iface=r1#02:00:00:00:00:02" >reshuffler.log 2>&1 3>&- &
+    PIDS+=($!)
+    analyzer "afpacket:s1@$NS"
+    wait_until 10 grep -q steers reshuffler.log
+    run -0 ip netns exec "$NS" "$EF_BUILD/utilities/replay/ef-replay" --packets 2000 --rate 20000 --sink \
+        "dpdk:net_af_packet0,iface=s0#02:00:00:00:00:01"
+    echo "$output"
+    wait_until 10 arrived "$(awk '{print $1}' <<<"$output")"
+    curl -sf "$URL/v1/status" | jq -e '.traces_closed == 2000'
+}
+
+@test "a tap: the kernel's packets" {
+    ip netns add "$NS"
+    ip netns exec "$NS" "$EF_BUILD/analyzer/ef-analyzer" --name dpdk --source "dpdk:net_tap0,iface=eftap0" --memory 64M \
+        --http "unix:$PWD/sock" >log 2>&1 3>&- &
+    PIDS+=($!)
+    wait_until 10 curl -sf -o /dev/null --unix-socket sock http://x/v1/status
+    ip -n "$NS" address add 10.255.255.2/24 dev eftap0
+    ip -n "$NS" neighbor add 10.255.255.1 lladdr 02:00:00:00:00:01 dev eftap0
+    "$EF_BUILD/utilities/replay/ef-replay" --packets 200 --sink "ip@$NS"
+    tap_arrived() {
+        curl -sf --unix-socket sock http://x/v1/status | jq -e '.copies_assembled == 1000' >/dev/null
+    }
+    wait_until 10 tap_arrived
+}
+
+@test "what cannot be opened says why" {
+    local spec analyzer=$EF_BUILD/analyzer/ef-analyzer
+    run -1 --separate-stderr "$analyzer" --name d --source dpdk:net_nothing0
+    [[ $stderr == *"source 'dpdk:net_nothing0'"*"DPDK finds no such device"* ]]
+    run -1 --separate-stderr "$analyzer" --name d --source "dpdk:net_null0#4/4"
+    [[ $stderr == *"the queue"* ]]
+    run -2 --separate-stderr "$analyzer" --name d --source dpdk:
+    [[ $stderr == *"should read dpdk:DEVICE"* ]]
+    EF_DPDK_ARGS="--nonsense" run -2 --separate-stderr "$analyzer" --name d --source dpdk:net_null0
+    [[ $stderr == *"DPDK does not start"*EF_DPDK_ARGS* ]]
+    run -2 --separate-stderr "$EF_BUILD/utilities/replay/ef-replay" --sink dpdk:net_null0
+    [[ $stderr == *"the next hop's MAC address must follow"* ]]
+}
