@@ -23,6 +23,7 @@ analyzer_libanalyzer_a_SOURCES = \
 	analyzer/trace_arena.c analyzer/trace_arena.h \
 	analyzer/trace_cursor.c \
 	analyzer/trace_record.c analyzer/trace_record.h \
+	analyzer/trace_row.c analyzer/trace_row.h analyzer/trace_row_schema.c \
 	analyzer/trace_store.c analyzer/trace_store.h analyzer/trace_store_private.h \
 	analyzer/transit_table.c analyzer/transit_table.h \
 	analyzer/worker.c analyzer/worker.h

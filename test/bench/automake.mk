@@ -29,3 +29,7 @@ BENCHES += test/bench/bench_store_query
 test_bench_bench_store_query_SOURCES = test/bench/bench_store_query.c test/bench/bench.h
 test_bench_bench_store_query_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 test_bench_bench_store_query_LDADD = $(EF_LIBS)
+BENCHES += test/bench/bench_archive
+test_bench_bench_archive_SOURCES = test/bench/bench_archive.c test/bench/bench.h
+test_bench_bench_archive_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
+test_bench_bench_archive_LDADD = analyzer/libanalyzer.a $(EF_LIBS)

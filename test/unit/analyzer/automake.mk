@@ -3,6 +3,7 @@ EF_ANALYZER_TESTS = \
 	test/unit/analyzer/test_analyzer \
 	test/unit/analyzer/test_assemble \
 	test/unit/analyzer/test_last_hops \
+	test/unit/analyzer/test_trace_row \
 	test/unit/analyzer/test_trace_store \
 	test/unit/analyzer/test_truth
 EF_ANALYZER_TEST_LDADD = analyzer/libanalyzer.a $(EF_TEST_LDADD)
@@ -20,6 +21,10 @@ test_unit_analyzer_test_assemble_LDADD = $(EF_ANALYZER_TEST_LDADD)
 test_unit_analyzer_test_trace_store_SOURCES = test/unit/analyzer/test_trace_store.c
 test_unit_analyzer_test_trace_store_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_analyzer_test_trace_store_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
+test_unit_analyzer_test_trace_row_SOURCES = test/unit/analyzer/test_trace_row.c
+test_unit_analyzer_test_trace_row_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_analyzer_test_trace_row_LDADD = $(EF_ANALYZER_TEST_LDADD)
 
 test_unit_analyzer_test_last_hops_SOURCES = test/unit/analyzer/test_last_hops.c
 test_unit_analyzer_test_last_hops_CPPFLAGS = $(EF_TEST_CPPFLAGS)
