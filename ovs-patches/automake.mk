@@ -26,7 +26,8 @@ EXTRA_DIST += \
 	ovs-patches/0014-everflow-Explain-what-happens-to-a-packet.patch \
 	ovs-patches/0015-everflow-Look-at-whole-bursts-at-once.patch \
 	ovs-patches/0016-tests-Add-fuzz-target-for-Everflow.patch \
-	ovs-patches/0017-dpif-netdev-Hold-copies-to-process-many-at-once.patch
+	ovs-patches/0017-dpif-netdev-Hold-copies-to-process-many-at-once.patch \
+	ovs-patches/0018-tests-Check-each-Everflow-class-in-each-encapsulatio.patch
 
 # What it put on the wire: the contract with lib/packet.
 EXTRA_DIST += \
