@@ -71,24 +71,95 @@ add_value(struct ef_aggregate_value *value, uint64_t number)
     value->max = EF_MAX(value->max, number);
 }
 
+/* The rows to add, row 0 at all of the pointers. */
+struct rows {
+    const uint64_t *bits;
+    uint32_t n_words;
+    bool is_in_window; /* All of them. */
+    struct ef_time from, to;
+    const uint8_t *times, *values;
+};
+
+/* ef_column_value() of a number, for a type that the compiler knows. */
+static EF_ALWAYS_INLINE uint64_t
+number_at(enum ef_column_type type, const uint8_t *p)
+{
+    uint16_t u16;
+    uint32_t u32;
+    uint64_t u64;
+    switch (type) {
+    case EF_COLUMN_U8:
+        return *p;
+    case EF_COLUMN_U16:
+        memcpy(&u16, p, sizeof u16);
+        return u16;
+    case EF_COLUMN_U32:
+        memcpy(&u32, p, sizeof u32);
+        return u32;
+    case EF_COLUMN_U64:
+        memcpy(&u64, p, sizeof u64);
+        return u64;
+    case EF_COLUMN_TIME:
+        memcpy(&u64, p, sizeof u64);
+        return ef_value_of_time((int64_t) u64);
+    default:
+        return 0; /* Only counted. */
+    }
+}
+
+static EF_ALWAYS_INLINE void
+add_rows(struct ef_aggregate_value *value, const struct rows *rows, enum ef_column_type type, uint32_t width)
+{
+    struct ef_aggregate_value sum = *value;
+    for (uint32_t word = 0; word < rows->n_words; word++) {
+        for (uint64_t left = rows->bits[word]; left; left &= left - 1) {
+            size_t row = word * 64 + (size_t) __builtin_ctzll(left);
+            int64_t ns = 0;
+            if (!rows->is_in_window) {
+                memcpy(&ns, rows->times + row * sizeof ns, sizeof ns);
+            }
+            if (rows->is_in_window || (ns >= rows->from.ns && ns <= rows->to.ns)) {
+                add_value(&sum, number_at(type, rows->values + row * width));
+            }
+        }
+    }
+    *value = sum;
+}
+
 void
 ef_aggregate_add_rows(struct ef_aggregate_value *value, const struct ef_schema *schema, unsigned column,
                       const uint8_t *const *columns, uint32_t first_row, uint32_t n_rows, const uint64_t *bits,
                       struct ef_time from, struct ef_time to)
 {
     const struct ef_column *type = &schema->columns[column];
-    bool is_number = ef_column_is_number(type);
-    const uint8_t *times = columns[0] + (size_t) first_row * sizeof(int64_t);
-    const uint8_t *values = columns[column] + (size_t) first_row * type->width;
-    for (uint32_t word = 0; word < (n_rows + 63) / 64; word++) {
-        for (uint64_t left = bits[word]; left; left &= left - 1) {
-            size_t row = word * 64 + (size_t) __builtin_ctzll(left);
-            int64_t ns;
-            memcpy(&ns, times + row * sizeof ns, sizeof ns);
-            if (ns >= from.ns && ns <= to.ns) {
-                add_value(value, is_number ? (uint64_t) ef_column_value(type->type, values + row * type->width) : 0);
-            }
-        }
+    struct rows rows = {
+        .bits = bits,
+        .n_words = (n_rows + 63) / 64,
+        .is_in_window = from.ns == INT64_MIN && to.ns == INT64_MAX,
+        .from = from,
+        .to = to,
+        .times = columns[0] + (size_t) first_row * sizeof(int64_t),
+        .values = columns[column] + (size_t) first_row * type->width,
+    };
+    switch (type->type) {
+    case EF_COLUMN_U8:
+        add_rows(value, &rows, EF_COLUMN_U8, 1);
+        break;
+    case EF_COLUMN_U16:
+        add_rows(value, &rows, EF_COLUMN_U16, 2);
+        break;
+    case EF_COLUMN_U32:
+    case EF_COLUMN_IPV4:
+        add_rows(value, &rows, EF_COLUMN_U32, 4);
+        break;
+    case EF_COLUMN_U64:
+        add_rows(value, &rows, EF_COLUMN_U64, 8);
+        break;
+    case EF_COLUMN_TIME:
+        add_rows(value, &rows, EF_COLUMN_TIME, 8);
+        break;
+    default:
+        add_rows(value, &rows, type->type, type->width);
     }
 }
 

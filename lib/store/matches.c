@@ -99,7 +99,7 @@ summarise(struct ef_matches *m, const struct ef_filter_work *work, const struct 
         m->summaries[i] = (struct summary){work->aggregates[i].id, EF_AGGREGATE_VALUE_INIT};
         ef_aggregate_add_rows(&m->summaries[i].value, bucket->schema, work->aggregates[i].spec.column, bucket->columns,
                               0, bucket->id.n_rows, work->bitmaps + (size_t) work->aggregates[i].unique * work->n_words,
-                              bucket->id.min, bucket->id.max);
+                              (struct ef_time){INT64_MIN}, (struct ef_time){INT64_MAX});
     }
 }
 
