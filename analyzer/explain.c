@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyzer/ingest.h"
+#include "packet/switch_drop.h"
 
 enum { MAX_FRAME_BYTES = 32768 }; /* A line of the control socket holds twice as many digits. */
 
@@ -55,6 +56,9 @@ explain_hop(const struct ef_copy_record *record, struct evbuffer *reply)
     }
     if (hop->flags & EF_HOP_HAS_SWITCH_TIME) {
         evbuffer_add_printf(reply, ", switch time %s", ef_time_format(hop->switch_time, time));
+    }
+    if (hop->drop) {
+        evbuffer_add_printf(reply, ", dropped there: %s", ef_switch_drop_name(hop->drop));
     }
     if (hop->flags & EF_HOP_TRUNCATED) {
         evbuffer_add_printf(reply, ", truncated");

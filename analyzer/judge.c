@@ -8,6 +8,7 @@
 
 #include "base/util.h"
 #include "packet/headers.h"
+#include "packet/switch_drop.h"
 
 /* When no packet has shown how long it takes. */
 #define UNKNOWN_TRANSIT_NS (50 * EF_NS_PER_MS)
@@ -139,6 +140,9 @@ judge_fate(const struct ef_judge *judge, struct ef_trace *trace)
     uint8_t address[16];
     if (trace->loop) {
         return EF_FATE_LOOP;
+    }
+    if (trace->n_hops && trace->hops[trace->n_hops - 1].drop) {
+        return trace->hops[trace->n_hops - 1].drop == EF_SWITCH_DROP_TTL ? EF_FATE_EXPIRED : EF_FATE_DROPPED;
     }
     if (!judge->last_hops || !trace->n_hops || !destination(trace, address)) {
         return EF_FATE_UNKNOWN;

@@ -11,6 +11,7 @@
 #include "packet/headers.h"
 #include "packet/ipv6_chain.h"
 #include "packet/packet_internal.h"
+#include "packet/switch_drop.h"
 
 /* What 0x8949 has between GRE and the frame. */
 enum { VENDOR_8949_LEN = 22 };
@@ -120,6 +121,23 @@ set_port(struct ef_copy *copy, uint32_t port)
     copy->port = port;
 }
 
+/* The reason for a drop in a field that has `mark` plus it, else 0. */
+static EF_ALWAYS_INLINE uint8_t
+drop_in(uint32_t field, uint32_t mark)
+{
+    return (field & ~(uint32_t) EF_SWITCH_DROP_MAX) == mark ? (uint8_t) (field & EF_SWITCH_DROP_MAX) : 0;
+}
+
+/* The key of a 0x6558 copy; one that is not of our switches says nothing. */
+static EF_ALWAYS_INLINE void
+read_key(struct ef_copy *copy, uint32_t key)
+{
+    copy->switch_drop = drop_in(key >> 16, EF_GRE_KEY_DROP);
+    if (copy->switch_drop || key >> 16 == EF_GRE_KEY_MAGIC) {
+        set_port(copy, key & 0xffff);
+    }
+}
+
 /* The fields of a type II header. */
 static EF_ALWAYS_INLINE void
 read_erspan2(struct ef_copy *copy, const uint8_t *erspan)
@@ -127,6 +145,7 @@ read_erspan2(struct ef_copy *copy, const uint8_t *erspan)
     copy->encapsulation = EF_ENCAP_ERSPAN2;
     copy->session = ef_erspan_session(erspan);
     copy->truncated = ef_erspan_truncated(erspan);
+    copy->switch_drop = drop_in(ef_erspan2_reserved(erspan), EF_ERSPAN2_DROP);
     set_port(copy, ef_erspan2_index(erspan));
 }
 
@@ -184,6 +203,7 @@ read_erspan3(struct ef_copy *copy, const uint8_t *erspan)
     copy->session = ef_erspan_session(erspan);
     copy->truncated = ef_erspan_truncated(erspan);
     copy->egress = ef_erspan3_egress(erspan);
+    copy->switch_drop = drop_in(ef_erspan3_sgt(erspan), EF_ERSPAN3_DROP);
     if (ef_erspan3_has_platform(erspan)) {
         read_platform(copy, erspan);
     }
@@ -253,8 +273,8 @@ parse_gre(struct ef_copy *copy, struct ef_cursor *c)
         copy->has_sequence = true;
         copy->sequence = ef_gre_sequence(gre);
     }
-    if (flags & EF_GRE_K && type == EF_ETHERTYPE_TEB && ef_gre_key(gre) >> 16 == EF_GRE_KEY_MAGIC) {
-        set_port(copy, ef_gre_key(gre) & 0xffff);
+    if (flags & EF_GRE_K && type == EF_ETHERTYPE_TEB) {
+        read_key(copy, ef_gre_key(gre));
     }
     ef_cursor_skip(c, header_len);
     if (type == EF_ETHERTYPE_ERSPAN3) {
@@ -349,9 +369,7 @@ read_common(struct ef_copy *copy, const uint8_t *frame)
         read_erspan2(copy, erspan);
         return AFTER_GRE + EF_ERSPAN2_LEN;
     case COMMON_GRE(EF_GRE_K | EF_GRE_S, EF_ETHERTYPE_TEB):
-        if (ef_load_be16(gre + 4) == EF_GRE_KEY_MAGIC) {
-            set_port(copy, ef_load_be16(gre + 6));
-        }
+        read_key(copy, ef_load_be32(gre + 4));
         copy->sequence = ef_load_be32(gre + 8);
         return GRE + 12;
     default:

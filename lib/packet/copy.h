@@ -25,6 +25,13 @@ enum ef_encapsulation { EF_ENCAP_GRE, EF_ENCAP_ERSPAN1, EF_ENCAP_ERSPAN2, EF_ENC
  * the low 16 bits. */
 #define EF_GRE_KEY_MAGIC 0xef10u
 
+/* What copies of packets that the switch dropped have, plus the reason: in the
+ * high 16 bits of the GRE key, in ERSPAN II's reserved bits, in ERSPAN III's
+ * SGT. */
+#define EF_GRE_KEY_DROP 0xef40u
+#define EF_ERSPAN2_DROP 0xe00u
+#define EF_ERSPAN3_DROP 0xef00u
+
 struct ef_copy {
     uint8_t switch_address[16]; /* Outer source; IPv4 as ::ffff:a.b.c.d. */
     uint8_t target_address[16]; /* Outer destination, the same way. */
@@ -35,6 +42,7 @@ struct ef_copy {
     bool has_switch_time;
     bool truncated; /* By the switch: it says so, or the original's IP length does. */
     bool egress;
+    uint8_t switch_drop;        /* Why the switch dropped the original (switch_drop.h), 0: it did not. */
     uint32_t sequence;          /* GRE sequence number. */
     uint32_t port;              /* Port the original came in by (OpenFlow number), or went out by if `egress`. */
     uint16_t session;           /* ERSPAN session id. */

@@ -10,6 +10,7 @@
 #include "packet/build.h"
 #include "packet/copy.h"
 #include "packet/headers.h"
+#include "packet/switch_drop.h"
 
 /* What a copy's headers are made of. */
 struct plan {
@@ -31,7 +32,7 @@ make_plan(const struct ef_copy *copy, struct plan *plan)
     switch (copy->encapsulation) {
     case EF_ENCAP_GRE:
         plan->gre_type = EF_ETHERTYPE_TEB;
-        plan->gre_flags |= copy->has_port ? EF_GRE_K : 0;
+        plan->gre_flags |= copy->has_port || copy->switch_drop ? EF_GRE_K : 0;
         plan->max_port = 0xffff;
         return 0;
     case EF_ENCAP_ERSPAN1:
@@ -88,7 +89,8 @@ put_gre(const struct ef_copy *copy, const struct plan *plan, uint8_t *gre)
     ef_store_be16(gre + 2, plan->gre_type);
     uint8_t *at = gre + EF_GRE_LEN;
     if (plan->gre_flags & EF_GRE_K) {
-        ef_store_be32(at, EF_GRE_KEY_MAGIC << 16 | copy->port);
+        uint32_t mark = copy->switch_drop ? EF_GRE_KEY_DROP + copy->switch_drop : EF_GRE_KEY_MAGIC;
+        ef_store_be32(at, mark << 16 | copy->port);
         at += 4;
     }
     if (plan->gre_flags & EF_GRE_S) {
@@ -109,7 +111,8 @@ static void
 put_erspan2(const struct ef_copy *copy, uint8_t *erspan)
 {
     ef_store_be32(erspan, erspan_word(copy, 1));
-    ef_store_be32(erspan + 4, copy->has_port ? copy->port : 0);
+    uint32_t drop = copy->switch_drop ? EF_ERSPAN2_DROP + copy->switch_drop : 0;
+    ef_store_be32(erspan + 4, drop << 20 | (copy->has_port ? copy->port : 0));
 }
 
 static void
@@ -118,8 +121,9 @@ put_erspan3(const struct ef_copy *copy, uint8_t *erspan)
     uint32_t platform = has_platform(copy) ? 1 : 0;
     ef_store_be32(erspan, erspan_word(copy, 2));
     ef_store_be32(erspan + 4, copy->has_switch_time ? (uint32_t) (copy->switch_time.ns % EF_NS_PER_S) : 0);
+    uint32_t sgt = copy->switch_drop ? EF_ERSPAN3_DROP + copy->switch_drop : 0;
     /* P: a frame follows; D; granularity 2, IEEE 1588; O: so does the sub-header. */
-    ef_store_be32(erspan + 8, 1u << 15 | (uint32_t) copy->egress << 3 | 2u << 1 | platform);
+    ef_store_be32(erspan + 8, sgt << 16 | 1u << 15 | (uint32_t) copy->egress << 3 | 2u << 1 | platform);
     if (platform) {
         ef_store_be32(erspan + 12, 5u << 26 | (copy->has_port ? copy->port : 0));
         ef_store_be32(erspan + 16, copy->has_switch_time ? (uint32_t) (copy->switch_time.ns / EF_NS_PER_S) : 0);
@@ -135,7 +139,8 @@ is_out_of_range(const struct ef_copy *copy, const struct plan *plan, uint32_t to
         copy->has_switch_time && (copy->encapsulation != EF_ENCAP_ERSPAN3 || copy->switch_time.ns < EF_NS_PER_S ||
                                   copy->switch_time.ns / EF_NS_PER_S > UINT32_MAX);
     bool mixed = ef_address_is_ipv4(copy->switch_address) != ef_address_is_ipv4(copy->target_address);
-    return bad_port || bad_time || mixed || total_len > UINT16_MAX || copy->session > 0x3ff;
+    bool bad_drop = copy->switch_drop > EF_SWITCH_DROP_MAX || (copy->switch_drop && !plan->max_port);
+    return bad_port || bad_time || bad_drop || mixed || total_len > UINT16_MAX || copy->session > 0x3ff;
 }
 
 int

@@ -517,7 +517,19 @@ ef_erspan2_index(const uint8_t *erspan)
     return ef_load_be32(erspan + 4) & 0xfffff;
 }
 
+static inline uint16_t
+ef_erspan2_reserved(const uint8_t *erspan)
+{
+    return ef_load_be16(erspan + 4) >> 4;
+}
+
 /* Type III only. */
+static inline uint16_t
+ef_erspan3_sgt(const uint8_t *erspan)
+{
+    return ef_load_be16(erspan + 8);
+}
+
 static inline uint32_t
 ef_erspan3_timestamp(const uint8_t *erspan)
 {

@@ -50,6 +50,7 @@ ef_hop_of_copy(struct ef_hop *hop, const struct ef_copy *copy, const struct ef_p
     hop->port = copy->has_port ? copy->port : 0;
     hop->sequence = copy->has_sequence ? copy->sequence : 0;
     hop->flags = hop_flags(copy, packet);
+    hop->drop = copy->switch_drop;
     if (packet->n_layers > 0) {
         memcpy(hop->src_mac, packet->data + 6, sizeof hop->src_mac);
     }
@@ -62,11 +63,12 @@ ef_hop_of_copy(struct ef_hop *hop, const struct ef_copy *copy, const struct ef_p
     }
 }
 
-/* The same place on the path: switch, direction and encapsulation. */
+/* The same place on the path: switch, direction, encapsulation, and whether it
+ * went on from there. */
 static bool
 is_same_place(const struct ef_hop *a, const struct ef_hop *b)
 {
-    return !((a->flags ^ b->flags) & (EF_HOP_EGRESS | EF_HOP_ENCAPSULATED)) &&
+    return !((a->flags ^ b->flags) & (EF_HOP_EGRESS | EF_HOP_ENCAPSULATED)) && a->drop == b->drop &&
            !memcmp(a->switch_address, b->switch_address, sizeof a->switch_address);
 }
 
@@ -91,6 +93,9 @@ is_before(const struct ef_trace *trace, bool by_outer_ttl, const struct ef_hop *
     }
     if (by_outer_ttl && a->outer_ttl != b->outer_ttl) {
         return a->outer_ttl > b->outer_ttl;
+    }
+    if (!a->drop != !b->drop && !memcmp(a->switch_address, b->switch_address, sizeof a->switch_address)) {
+        return !a->drop;
     }
     return ef_time_before(hop_time(trace, a), hop_time(trace, b));
 }

@@ -49,15 +49,16 @@ struct ef_hop {
     uint8_t outer_ttl; /* Of the outermost; the same if not encapsulated. */
     uint8_t dscp, ecn; /* Of the outermost, which is what switches act on. */
     uint8_t flags;
+    uint8_t drop; /* Why the switch dropped the packet (packet/switch_drop.h), 0: it did not. */
 };
 
 /* What became of the packet, as far as the copies tell. */
 enum ef_fate {
     EF_FATE_UNKNOWN,   /* Where it should have gone is not known. */
     EF_FATE_DELIVERED, /* The last switch for its destination saw it. */
-    EF_FATE_DROPPED,   /* That switch never saw it. */
+    EF_FATE_DROPPED,   /* That switch never saw it, or the last one that did says that it dropped it. */
     EF_FATE_UNSURE,    /* It did not, or its copy was lost. */
-    EF_FATE_EXPIRED,   /* The TTL ran out behind the last hop. */
+    EF_FATE_EXPIRED,   /* The TTL ran out at or behind the last hop. */
     EF_FATE_LOOP,
 };
 #define EF_N_FATES 6
@@ -92,7 +93,7 @@ struct ef_trace {
 void ef_hop_of_copy(struct ef_hop *hop, const struct ef_copy *copy, const struct ef_packet *packet,
                     struct ef_time arrival);
 
-/* True if `b` repeats `a`: same switch, TTL, port and direction. */
+/* True if `b` repeats `a`: same switch, TTL, port, direction and drop. */
 bool ef_hop_is_duplicate(const struct ef_hop *a, const struct ef_hop *b);
 
 /* Orders the hops and gives the verdicts, once all copies are there.
@@ -100,6 +101,8 @@ bool ef_hop_is_duplicate(const struct ef_hop *a, const struct ef_hop *b);
  * Order: TTL descending, then the switches' time if all hops carry it, else
  * the arrival. Where all copies are encapsulated (an overlay, whose inner TTL
  * stands still), the outer TTL decides before the time does.
+ *
+ * A drop comes after what else its switch saw with the same TTL.
  *
  * Loop: a switch is there again with a lower TTL and not earlier, in the same
  * direction and encapsulation. (A sender that repeats a packet with a growing

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "packet/switch_drop.h"
 #include "trace/json_text.h"
 
 static void
@@ -179,6 +180,10 @@ put_hop(struct ef_json_text *j, const struct ef_trace *trace, unsigned index)
     ef_json_bool(j, hop->flags & EF_HOP_ENCAPSULATED);
     EF_JSON_LITERAL(j, ",\"truncated\":");
     ef_json_bool(j, hop->flags & EF_HOP_TRUNCATED);
+    if (hop->drop) {
+        EF_JSON_LITERAL(j, ",\"drop_reason\":");
+        ef_json_string(j, ef_switch_drop_name(hop->drop));
+    }
     EF_JSON_LITERAL(j, "}");
 }
 

@@ -49,20 +49,33 @@ add_latency(struct efctl_table *table, const json_t *trace)
     }
 }
 
+/* "DROPPED at spine1: meter, " */
+static void
+add_drop(struct efctl_table *table, const char *where, const char *reason)
+{
+    efctl_table_append(table, EFCTL_BAD, "DROPPED at %s: %s", where, reason);
+    efctl_table_append(table, EFCTL_PLAIN, ", ");
+}
+
 /* "DROPPED after spine1, expected at leaf4, " */
 static void
 add_fate(struct efctl_table *table, const json_t *trace)
 {
     const char *fate = efctl_get_string(trace, "fate", "");
     bool dropped = !strcmp(fate, "dropped"), unsure = !strcmp(fate, "unsure");
+    const json_t *hops = json_object_get(trace, "hops"), *last = json_array_get(hops, json_array_size(hops) - 1);
+    const char *after = efctl_get_string(last, "name", efctl_get_string(last, "switch", "?"));
+    const char *reason = efctl_get_string(last, "drop_reason", NULL);
+    if (reason) {
+        add_drop(table, after, reason);
+        return;
+    }
     if (!strcmp(fate, "expired")) {
         efctl_table_append(table, EFCTL_WARN, "TTL expired, ");
     }
     if (!dropped && !unsure) {
         return;
     }
-    const json_t *hops = json_object_get(trace, "hops"), *last = json_array_get(hops, json_array_size(hops) - 1);
-    const char *after = efctl_get_string(last, "name", efctl_get_string(last, "switch", "?"));
     const char *expected = efctl_get_string(trace, "expected_name", efctl_get_string(trace, "expected", "?"));
     efctl_table_append(table, dropped ? EFCTL_BAD : EFCTL_WARN, "%s after %s",
                        dropped ? "DROPPED" : "dropped or a copy lost", after);
@@ -156,6 +169,12 @@ same_tunnel_state(const json_t *a, const json_t *b)
     return efctl_get_bool(a, "encapsulated") == efctl_get_bool(b, "encapsulated");
 }
 
+static bool
+is_dropped(const json_t *hop)
+{
+    return efctl_get_string(hop, "drop_reason", NULL) != NULL;
+}
+
 /* Index of the last hop before at the same switch with a higher TTL (see
  * ef_trace_finish()), or -1. */
 static int
@@ -166,7 +185,8 @@ seen_before(const json_t *hops, size_t index)
         const json_t *other = json_array_get(hops, i);
         if (!strcmp(efctl_get_string(other, "switch", "?"), efctl_get_string(hop, "switch", "??")) &&
             !strcmp(efctl_get_string(other, "direction", ""), efctl_get_string(hop, "direction", "")) &&
-            same_tunnel_state(hop, other) && efctl_get_int(other, "ttl", -1) > efctl_get_int(hop, "ttl", -1)) {
+            same_tunnel_state(hop, other) && is_dropped(hop) == is_dropped(other) &&
+            efctl_get_int(other, "ttl", -1) > efctl_get_int(hop, "ttl", -1)) {
             return (int) i;
         }
     }
@@ -198,9 +218,14 @@ add_marks(struct efctl_table *table, const json_t *hops, size_t index)
     const json_t *hop = json_array_get(hops, index);
     int64_t dscp = efctl_get_int(hop, "dscp", 0), missing = n_not_seen(hops, index);
     int before = seen_before(hops, index);
+    const char *reason = efctl_get_string(hop, "drop_reason", NULL);
     bool any = false;
     char text[64];
     efctl_table_cell(table, EFCTL_PLAIN, "%s", "");
+    if (reason) {
+        snprintf(text, sizeof text, "DROPPED: %s", reason);
+        add_mark(table, EFCTL_BAD, &any, text);
+    }
     if (before >= 0) {
         snprintf(text, sizeof text, "same switch as hop %d", before + 1);
         add_mark(table, EFCTL_BAD, &any, text);

@@ -81,7 +81,7 @@ check_same_copy(const struct ef_copy *a, const struct ef_copy *b)
     CHECK(a->has_sequence == b->has_sequence && a->sequence == b->sequence);
     CHECK(a->has_port == b->has_port && a->port == b->port && a->session == b->session);
     CHECK(a->has_switch_time == b->has_switch_time && a->switch_time.ns == b->switch_time.ns);
-    CHECK(a->truncated == b->truncated && a->egress == b->egress);
+    CHECK(a->truncated == b->truncated && a->egress == b->egress && a->switch_drop == b->switch_drop);
     CHECK(a->original == b->original && a->original_len == b->original_len);
     CHECK(a->original_wire_len == b->original_wire_len);
 }

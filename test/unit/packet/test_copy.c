@@ -38,6 +38,11 @@ static const struct ef_copy copies[] = {
      .has_switch_time = true,
      .switch_time = {1795228200123456789}},
     {.encapsulation = EF_ENCAP_VENDOR_8949},
+    {.encapsulation = EF_ENCAP_GRE, .has_sequence = true, .has_port = true, .port = 3, .switch_drop = 1},
+    {.encapsulation = EF_ENCAP_GRE, .switch_drop = 63},
+    {.encapsulation = EF_ENCAP_ERSPAN2, .has_sequence = true, .has_port = true, .port = 0xfffff, .switch_drop = 17},
+    {.encapsulation = EF_ENCAP_ERSPAN3, .has_sequence = true, .has_port = true, .port = 3, .switch_drop = 16},
+    {.encapsulation = EF_ENCAP_ERSPAN3, .switch_drop = 63},
 };
 
 /* Builds copy number `i` of sample `sample` into a block of exactly its size. */
@@ -70,6 +75,7 @@ assert_same(const struct ef_copy *a, const struct ef_copy *b)
     assert_int_equal(a->has_switch_time, b->has_switch_time);
     assert_int_equal(a->truncated, b->truncated);
     assert_int_equal(a->egress, b->egress);
+    assert_int_equal(a->switch_drop, b->switch_drop);
     assert_int_equal(a->sequence, b->sequence);
     assert_int_equal(a->port, b->port);
     assert_int_equal(a->session, b->session);
@@ -111,6 +117,7 @@ what_is_built_is_parsed(void **state)
         assert_int_equal(got.port, want->port);
         assert_int_equal(got.session, want->session);
         assert_int_equal(got.egress, want->egress);
+        assert_int_equal(got.switch_drop, want->switch_drop);
         assert_int_equal(got.has_switch_time, want->has_switch_time);
         assert_int_equal(got.switch_time.ns, want->switch_time.ns);
         assert_false(got.truncated);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "packet/build.h"
+#include "packet/switch_drop.h"
 #include "trace/packet_trace.h"
 
 /* A hop at switch 10.255.0.`sw`. */
@@ -145,6 +146,27 @@ egress_and_tunnel_ends_are_no_loops(void **state)
     assert_true(t.loop);
 }
 
+/* What the switch saw before it dropped the packet comes first, whatever the
+ * times, and a rewritten TTL makes no loop. */
+static void
+a_drop_ends_a_trace(void **state)
+{
+    struct ef_hop drop = hop_at(2, 63, 1, 0), seen = hop_at(2, 63, 5, 0);
+    drop.drop = EF_SWITCH_DROP_TTL;
+    struct ef_trace t = TRACE_OF(drop, seen, hop_at(1, 64, 9, 0));
+    assert_string_equal(path_of(&t), "1 2 2");
+    assert_int_equal(t.hops[1].drop, 0);
+    assert_int_equal(t.hops[2].drop, EF_SWITCH_DROP_TTL);
+    assert_false(t.loop);
+    assert_false(ef_hop_is_duplicate(&seen, &drop));
+    assert_true(ef_hop_is_duplicate(&drop, &drop));
+    drop.ttl = drop.outer_ttl = 62;
+    drop.arrival.ns = 7;
+    t = TRACE_OF(hop_at(1, 64, 1, 0), seen, drop);
+    assert_string_equal(path_of(&t), "1 2 2");
+    assert_false(t.loop);
+}
+
 static void
 duplicates_are_told_from_hops(void **state)
 {
@@ -214,6 +236,7 @@ hops_take_the_fields_of_copy_and_packet(void **state)
                            .has_sequence = true,
                            .sequence = 0xfffffffe,
                            .egress = true,
+                           .switch_drop = 16,
                            .switch_time = {5}};
     struct ef_hop hop;
     ef_hop_of_copy(&hop, &copy, &packet, (struct ef_time){77});
@@ -225,6 +248,7 @@ hops_take_the_fields_of_copy_and_packet(void **state)
     assert_int_equal(hop.ecn, 3);
     assert_int_equal(hop.port, 70000);
     assert_int_equal(hop.sequence, 0xfffffffe);
+    assert_int_equal(hop.drop, 16);
     assert_int_equal(hop.arrival.ns, 77);
     assert_int_equal(hop.switch_time.ns, 0);
     assert_memory_equal(hop.src_mac, buf + 6, 6);
@@ -240,6 +264,7 @@ main(void)
         cmocka_unit_test(a_switch_again_with_lower_ttl_is_a_loop),
         cmocka_unit_test(the_same_packet_sent_with_a_higher_ttl_is_no_loop),
         cmocka_unit_test(egress_and_tunnel_ends_are_no_loops),
+        cmocka_unit_test(a_drop_ends_a_trace),
         cmocka_unit_test(duplicates_are_told_from_hops),
         cmocka_unit_test(the_debug_mark_is_one_of_the_bits),
         cmocka_unit_test(sixty_four_hops_are_ordered),

@@ -81,7 +81,8 @@ tcp_trace(void)
                                 .src_mac = {2, 0, 0xaa, 0, 0, 0xff},
                                 .ttl = 63,
                                 .outer_ttl = 60,
-                                .flags = EF_HOP_HAS_IP | EF_HOP_ENCAPSULATED};
+                                .flags = EF_HOP_HAS_IP | EF_HOP_ENCAPSULATED,
+                                .drop = 16};
     ef_trace_finish(&t, 1);
     return t;
 }
@@ -112,6 +113,8 @@ every_field_is_there(void **state)
     assert_number(json, "hops", 0, "sequence", 4000000000);
     assert_text(json, "hops", 0, "switch_time", "1970-01-01T00:00:00.000000005Z");
     assert_true(json_is_true(at(json, "hops", 0, "truncated")));
+    assert_null(at(json, "hops", 0, "drop_reason"));
+    assert_string_equal(json_string_value(at(json, "hops", 1, "drop_reason")), "meter");
     assert_null(at(json, "hops", 0, "outer_ttl"));
     assert_text(json, "hops", 1, "switch", "fd00::2");
     assert_text(json, "hops", 1, "direction", "ingress");
