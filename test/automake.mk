@@ -2,6 +2,10 @@
 EF_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) -DEF_TEST_SRCDIR='"$(abs_top_srcdir)/test"'
 EF_TEST_LDADD = $(EF_LIBS) $(CMOCKA_LIBS)
 TEST_EXTENSIONS = .sh
+LOG_COMPILER = $(top_srcdir)/test/bounded
+AM_LOG_FLAGS = 900
+SH_LOG_COMPILER = $(top_srcdir)/test/bounded
+AM_SH_LOG_FLAGS = 900
 AM_TESTS_ENVIRONMENT = CMOCKA_MESSAGE_OUTPUT=TAP; export CMOCKA_MESSAGE_OUTPUT; \
 	ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1; export ASAN_OPTIONS; \
 	UBSAN_OPTIONS=print_stacktrace=1; export UBSAN_OPTIONS;

@@ -130,10 +130,25 @@ lock_pidfile(struct ef_daemon *daemon, struct ef_error *err)
     }
 }
 
+/* A daemon started with its standard streams closed would get their numbers for
+ * files of its own, which whoever writes to them would then write into. */
+static void
+open_standard_streams(void)
+{
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO) {
+        close(fd);
+    }
+}
+
 int
 ef_daemon_begin(struct ef_daemon *daemon, struct ef_error *err)
 {
     daemon->ready_fd = daemon->pidfile_fd = -1;
+    open_standard_streams();
     int rc = ef_log_open(daemon->program, daemon->log_file, err);
     /* Locked before the fork: the waiting parent shares the lock, so that when
      * it reports a failed start, the lock is free again. */

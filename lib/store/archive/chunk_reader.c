@@ -140,8 +140,8 @@ read_data(struct chunk_reader *r, const struct ef_parquet_page *page)
     uint32_t n = (uint32_t) page->n_values, n_values = n;
     if ((d->max_repetition && page->repetition_encoding != EF_PARQUET_RLE) ||
         (d->max_definition && page->definition_encoding != EF_PARQUET_RLE) ||
-        !read_levels(r, &at, end, n, d->max_repetition, d->repetition + d->n_places) ||
-        !read_levels(r, &at, end, n, d->max_definition, d->definition + d->n_places)) {
+        !read_levels(r, &at, end, n, d->max_repetition, d->repetition ? d->repetition + d->n_places : NULL) ||
+        !read_levels(r, &at, end, n, d->max_definition, d->definition ? d->definition + d->n_places : NULL)) {
         return false;
     }
     for (uint32_t i = 0; d->max_definition && i < n; i++) {

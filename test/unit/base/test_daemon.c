@@ -191,14 +191,18 @@ stale_control_socket_is_replaced(void **state)
     event_base_free(base);
 }
 
-/* Runs `daemon` in a child; returns the exit status of the process that was
- * started, as a shell would see it. */
+/* Runs `daemon` in a child, with the standard streams below `n_closed` closed;
+ * returns the exit status of the process that was started, as a shell would see
+ * it. */
 static int
-start_detached(const char *pidfile, bool becomes_ready)
+start_detached(const char *pidfile, bool becomes_ready, int n_closed)
 {
     fflush(NULL);
     pid_t pid = fork();
     if (!pid) {
+        for (int fd = 0; fd < n_closed; fd++) {
+            close(fd);
+        }
         struct ef_daemon daemon = {.program = "test", .detach = true, .pidfile = pidfile};
         struct ef_error err = EF_ERROR_INIT;
         int rc = ef_daemon_begin(&daemon, &err);
@@ -214,21 +218,37 @@ start_detached(const char *pidfile, bool becomes_ready)
 }
 
 static void
-detached_daemon_reports_readiness(void **state)
+kill_detached(const char *pidfile)
 {
-    char pidfile[100];
-    snprintf(pidfile, sizeof pidfile, "%s", path_of("pid"));
-    assert_int_equal(start_detached(pidfile, false), 1);
-    assert_int_equal(start_detached(pidfile, true), 0);
-    /* Refused before it forks, so by its own exit status. */
-    assert_int_equal(start_detached(pidfile, true), 3);
-
     FILE *file = fopen(pidfile, "r");
     long pid = 0;
     assert_int_equal(fscanf(file, "%ld", &pid), 1);
     fclose(file);
     assert_int_equal(kill((pid_t) pid, SIGKILL), 0);
     assert_int_equal(unlink(pidfile), 0);
+}
+
+static void
+detached_daemon_reports_readiness(void **state)
+{
+    char pidfile[100];
+    snprintf(pidfile, sizeof pidfile, "%s", path_of("pid"));
+    assert_int_equal(start_detached(pidfile, false, 0), 1);
+    assert_int_equal(start_detached(pidfile, true, 0), 0);
+    /* Refused before it forks, so by its own exit status. */
+    assert_int_equal(start_detached(pidfile, true, 0), 3);
+    kill_detached(pidfile);
+}
+
+static void
+closed_standard_streams_are_no_hindrance(void **state)
+{
+    char pidfile[100];
+    snprintf(pidfile, sizeof pidfile, "%s", path_of("pid"));
+    for (int n_closed = 1; n_closed <= 3; n_closed++) {
+        assert_int_equal(start_detached(pidfile, true, n_closed), 0);
+        kill_detached(pidfile);
+    }
 }
 
 static void
@@ -253,6 +273,7 @@ main(void)
         cmocka_unit_test(control_socket_waits_for_file_descriptors),
         cmocka_unit_test(stale_control_socket_is_replaced),
         cmocka_unit_test(detached_daemon_reports_readiness),
+        cmocka_unit_test(closed_standard_streams_are_no_hindrance),
         cmocka_unit_test(log_limit_counts_what_it_leaves_out),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

@@ -24,7 +24,7 @@ wrong_sources_are_explained(void **state)
         int rc;
     } cases[] = {
         {"afpakcet:eth0", "unknown source 'afpakcet:eth0'; did you mean afpacket?", -EINVAL},
-        {"dpdk:0", "(known: afpacket:IFACE[@NETNS], pcap:FILE)", -EINVAL},
+        {"erf:0", "(known: afpacket:IFACE[@NETNS], pcap:FILE, dpdk:DEVICE[,ARGUMENTS][#QUEUE/QUEUES])", -EINVAL},
         {"", "unknown source ''", -EINVAL},
         {"eth0", "unknown source 'eth0'", -EINVAL},
         {"afpacket", "source 'afpacket': should read afpacket:IFACE[@NETNS]", -EINVAL},
@@ -54,7 +54,9 @@ wrong_sinks_are_explained(void **state)
         const char *spec, *text;
         int rc;
     } cases[] = {
-        {"pcpa:x", "unknown sink 'pcpa:x'; did you mean pcap? (known: ip[@NETNS], pcap:FILE)", -EINVAL},
+        {"pcpa:x",
+         "unknown sink 'pcpa:x'; did you mean pcap? (known: ip[@NETNS], pcap:FILE, dpdk:DEVICE[,ARGUMENTS]#MAC)",
+         -EINVAL},
         {"ip:eth0", "sink 'ip:eth0': should read ip[@NETNS]", -EINVAL},
         {"ip@", "the name of a network namespace must follow '@'", -EINVAL},
         {"ip@no-such-namespace-there", "no network namespace 'no-such-namespace-there'", -ENOENT},

@@ -229,7 +229,7 @@ test_open_and_sync_fail(void **state)
     assert_int_equal(ef_spool_rotate(spool), 1);
     ef_spool_stats(spool, &stats);
     assert_int_equal(stats.alarm, -EIO);
-    assert_int_equal(stats.n_failed_syncs, 1);
+    assert_true(stats.n_failed_syncs >= 1); /* The background's own sync may have failed, too. */
     fail_sync = 0;
     append(spool, 3);
     assert_int_equal(ef_spool_flush(spool), 0);
