@@ -117,6 +117,9 @@ ef_trace_arena_copy(struct ef_trace_arena *arena, uint64_t *position, uint64_t e
             break;
         }
         to += header.size;
+        if (to % arena->size == 0) {
+            break; /* The block ends with a record: the next one is at its start. */
+        }
     }
     memcpy(buf, at_position(arena, from), to - from);
     pthread_mutex_unlock(&arena->mutex);

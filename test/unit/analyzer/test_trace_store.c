@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/trace_arena.h"
+#include "analyzer/trace_record.h"
 #include "analyzer/trace_store.h"
 #include "filter/filter.h"
 #include "packet/build.h"
@@ -203,6 +205,30 @@ the_oldest_make_room(void **state)
     ef_trace_store_destroy(store);
 }
 
+/* A block whose last record leaves no room to pad. */
+static void
+the_block_may_end_with_a_record(void **state)
+{
+    enum { N = 1 + EF_TRACE_ARENA_CHUNK / 200, ROUNDS = 3 };
+    static uint8_t record[EF_TRACE_RECORD_MAX], chunk[EF_TRACE_ARENA_CHUNK];
+    struct ef_trace t;
+    make_trace(&t, 7);
+    uint32_t size = ef_trace_record_pack(&t, record);
+    struct ef_trace_arena arena;
+    assert_int_equal(ef_trace_arena_init(&arena, N * (uint64_t) size), 0);
+    for (int i = 0; i < N * ROUNDS - 5; i++) {
+        ef_trace_arena_append(&arena, record, size);
+    }
+    uint64_t position = 0, n = 0, next;
+    for (size_t len; (len = ef_trace_arena_copy(&arena, &position, UINT64_MAX, chunk, &next)); position = next) {
+        for (size_t at = 0; at < len; at += size, n++) {
+            assert_memory_equal(chunk + at, record, size);
+        }
+    }
+    assert_int_equal(n, N);
+    ef_trace_arena_deinit(&arena);
+}
+
 static void
 what_is_evicted_during_an_answer_is_left_out(void **state)
 {
@@ -333,6 +359,7 @@ main(void)
         cmocka_unit_test(answers_are_in_order_and_limited),
         cmocka_unit_test(filters_choose),
         cmocka_unit_test(the_oldest_make_room),
+        cmocka_unit_test(the_block_may_end_with_a_record),
         cmocka_unit_test(what_is_evicted_during_an_answer_is_left_out),
         cmocka_unit_test(memory_of_answers_is_bounded),
         cmocka_unit_test(nothing_is_a_whole_answer),
