@@ -96,6 +96,7 @@ init(struct ef_analyzer *a, struct ef_error *err)
         return rc;
     }
     if ((rc = ef_trace_store_create(a->config.n_workers, a->plan.store_bytes, a->plan.query_bytes, &a->store, err)) ||
+        (a->config.archive.dir && (rc = ef_archiver_create(&a->config.archive, a->store, &a->archiver, err))) ||
         (rc = init_bells(a, err)) || (rc = init_ingests(a, err))) {
         return rc;
     }
@@ -123,7 +124,7 @@ ef_analyzer_create(const struct ef_analyzer_config *config, struct ef_analyzer *
 int
 ef_analyzer_start(struct ef_analyzer *a, struct ef_error *err)
 {
-    int rc = 0;
+    int rc = a->archiver ? ef_archiver_start(a->archiver, err) : 0;
     for (unsigned i = 0; !rc && i < a->n_workers; i++) {
         rc = ef_worker_start(&a->workers[i], err);
     }
@@ -152,6 +153,7 @@ ef_analyzer_destroy(struct ef_analyzer *a)
     for (unsigned i = 0; i < a->n_bells; i++) {
         ef_bell_deinit(&a->bells[i]);
     }
+    ef_archiver_destroy(a->archiver);
     ef_trace_store_destroy(a->store);
     ef_last_hops_destroy(a->last_hops);
     free(a->workers);

@@ -11,6 +11,7 @@
 #ifndef EF_ANALYZER_ANALYZER_H
 #define EF_ANALYZER_ANALYZER_H
 
+#include "analyzer/archiver.h"
 #include "analyzer/ingest.h"
 #include "analyzer/memory_plan.h"
 #include "analyzer/worker.h"
@@ -23,8 +24,9 @@ struct ef_analyzer_config {
     unsigned n_sources, n_workers;
     uint64_t memory_bytes;
     int64_t idle_ns;
-    const char *topology; /* A file, see last_hops.h; or NULL. */
-    uint8_t debug_dscp;   /* A mask of DSCP bits, see ef_trace_finish(). */
+    const char *topology;              /* A file, see last_hops.h; or NULL. */
+    struct ef_archiver_config archive; /* `dir` NULL: none. */
+    uint8_t debug_dscp;                /* A mask of DSCP bits, see ef_trace_finish(). */
 };
 
 struct ef_analyzer {
@@ -32,6 +34,7 @@ struct ef_analyzer {
     struct ef_memory_plan plan;
     struct ef_time started; /* Monotonic time. */
     struct ef_trace_store *store;
+    struct ef_archiver *archiver;   /* NULL without an archive. */
     struct ef_last_hops *last_hops; /* NULL without a topology. */
     const struct ef_loss_table *losses[EF_ANALYZER_MAX_SOURCES];
     struct ef_bell *bells; /* One per worker. */

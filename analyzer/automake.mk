@@ -2,6 +2,7 @@
 noinst_LIBRARIES += analyzer/libanalyzer.a
 analyzer_libanalyzer_a_SOURCES = \
 	analyzer/analyzer.c analyzer/analyzer.h \
+	analyzer/archiver.c analyzer/archiver.h \
 	analyzer/assemble.c analyzer/assemble.h \
 	analyzer/conf.c analyzer/conf.h \
 	analyzer/control.c analyzer/control.h \

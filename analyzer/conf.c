@@ -11,7 +11,9 @@
 #include "base/parse_number.h"
 #include "trace/trace_json.h"
 
-enum { DEFAULT_WORKERS = 2, DEFAULT_DEBUG_DSCP_BIT = 1 };
+enum { DEFAULT_WORKERS = 2, DEFAULT_DEBUG_DSCP_BIT = 1, MIN_ARCHIVE_BYTES = 64 << 20 };
+
+#define DEFAULT_ARCHIVE_BYTES (10ull << 30)
 
 static int
 set_name(void *ctx, const char *value, struct ef_error *err)
@@ -91,6 +93,35 @@ set_topology(void *ctx, const char *value, struct ef_error *err)
 }
 
 static int
+set_archive(void *ctx, const char *value, struct ef_error *err)
+{
+    ((struct ef_conf *) ctx)->analyzer.archive.dir = value;
+    return 0;
+}
+
+static int
+set_archive_age(void *ctx, const char *value, struct ef_error *err)
+{
+    int64_t ns;
+    struct ef_error why = EF_ERROR_INIT;
+    if (ef_duration_parse(value, &ns, &why)) {
+        return ef_error_set(err, -EINVAL, "--archive-age: %s", why.text);
+    }
+    if (ns < EF_NS_PER_S) {
+        return ef_error_set(err, -ERANGE, "--archive-age: %.40s is less than 1s", value);
+    }
+    ((struct ef_conf *) ctx)->analyzer.archive.max_age_ns = ns;
+    return 0;
+}
+
+static int
+set_archive_size(void *ctx, const char *value, struct ef_error *err)
+{
+    return ef_parse_size(value, "--archive-size", MIN_ARCHIVE_BYTES, EF_MEMORY_PLAN_MAX_BYTES,
+                         &((struct ef_conf *) ctx)->analyzer.archive.max_bytes, err);
+}
+
+static int
 set_http(void *ctx, const char *value, struct ef_error *err)
 {
     ((struct ef_conf *) ctx)->http = value;
@@ -114,6 +145,10 @@ static const struct ef_option options[] = {
      "which switch each host is behind, as ef-fabric topology --json writes it:\n"
      "without it no packet can be called dropped",
      set_topology},
+    {"archive", 0, "DIR", "keep every closed trace also in this directory, as Parquet files", set_archive},
+    {"archive-age", 0, "TIME", "delete archived traces that are older, such as 72h (default: none)", set_archive_age},
+    {"archive-size", 0, "SIZE", "delete the oldest when the archive has more, at least 64M\n(default 10G)",
+     set_archive_size},
     {"http", 0, "ADDRESS", "answer there, such as 127.0.0.1:8781 or unix:PATH", set_http},
     {0},
 };
@@ -126,6 +161,10 @@ check(const struct ef_conf *conf, struct ef_error *err)
     }
     if (!conf->analyzer.n_sources) {
         return ef_error_set(err, -EINVAL, "--source is required: where copies come in, such as afpacket:eth0");
+    }
+    if (!conf->analyzer.archive.dir &&
+        (conf->analyzer.archive.max_age_ns || conf->analyzer.archive.max_bytes != DEFAULT_ARCHIVE_BYTES)) {
+        return ef_error_set(err, -EINVAL, "--archive-age and --archive-size bound an archive; give --archive too");
     }
     struct ef_memory_plan plan;
     return ef_memory_plan_make(&plan, conf->analyzer.memory_bytes, conf->analyzer.n_sources, conf->analyzer.n_workers,
@@ -140,6 +179,7 @@ ef_conf_parse(struct ef_conf *conf, int argc, char *const argv[], struct ef_erro
     conf->analyzer.n_workers = DEFAULT_WORKERS;
     conf->analyzer.memory_bytes = EF_MEMORY_PLAN_DEFAULT_BYTES;
     conf->analyzer.idle_ns = EF_NS_PER_S;
+    conf->analyzer.archive.max_bytes = DEFAULT_ARCHIVE_BYTES;
     conf->analyzer.debug_dscp = 1 << DEFAULT_DEBUG_DSCP_BIT;
     struct ef_option_group groups[] = {{"Options", options, conf}, EF_DAEMON_GROUP(&conf->daemon), {0}};
     int first = ef_options_parse(groups, argc, argv, err);

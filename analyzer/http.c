@@ -46,6 +46,22 @@ add_traces(struct ef_metrics *m, const struct ef_status *s)
 }
 
 static void
+add_archive(struct ef_metrics *m, const struct ef_status *s)
+{
+    const struct ef_archive_stats *a = &s->archive.archive;
+    ef_metrics_single(m, "everflow_archive_traces_total", "counter", "closed traces handed to the archive",
+                      (double) s->archive.n_taken);
+    ef_metrics_family(m, "everflow_archive_lost_total", "counter", "closed traces that the archive lacks, by reason");
+    ef_metrics_value(m, (double) s->archive.n_missed, "reason", "left_memory", NULL);
+    ef_metrics_value(m, (double) a->spool.n_dropped, "reason", "disk", NULL);
+    ef_metrics_value(m, (double) a->n_expired_rows, "reason", "expired", NULL);
+    ef_metrics_single(m, "everflow_archive_bytes", "gauge", "size of the archive", (double) a->n_bytes);
+    ef_metrics_single(m, "everflow_archive_segments", "gauge", "sealed files of the archive", (double) a->n_segments);
+    ef_metrics_single(m, "everflow_archive_alarm", "gauge", "1 while the archive's disk is full or fails",
+                      a->alarm ? 1 : 0);
+}
+
+static void
 add_switches(struct ef_metrics *m, const struct ef_analyzer *analyzer)
 {
     json_t *switches = ef_status_switches(analyzer), *total;
@@ -69,6 +85,9 @@ get_metrics(struct ef_http_request *req, void *ctx)
     ef_metrics_single(&m, "everflow_uptime_seconds", "gauge", "time since the start", s.uptime_s);
     add_copies(&m, &s);
     add_traces(&m, &s);
+    if (s.has_archive) {
+        add_archive(&m, &s);
+    }
     ef_metrics_single(&m, "everflow_memory_limit_bytes", "gauge", "what --memory allows",
                       (double) analyzer->plan.limit);
     ef_metrics_single(&m, "everflow_resident_bytes", "gauge", "memory that the process has resident",

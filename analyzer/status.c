@@ -73,6 +73,10 @@ ef_status_collect(const struct ef_analyzer *analyzer, struct ef_status *s)
         add_ingest(s, &analyzer->ingests[i], analyzer->n_workers);
     }
     ef_trace_store_stats(analyzer->store, &s->store);
+    s->has_archive = analyzer->archiver;
+    if (s->has_archive) {
+        ef_archiver_stats(analyzer->archiver, &s->archive);
+    }
     s->resident_bytes = resident_bytes();
     s->uptime_s = (double) ef_time_diff_ns(ef_time_mono(), analyzer->started) / EF_NS_PER_S;
 }
@@ -178,6 +182,25 @@ memory_json(const struct ef_analyzer *a, const struct ef_status *s)
                      (json_int_t) plan->query_bytes, "fates", (json_int_t) plan->fate_bytes);
 }
 
+/* NULL, which becomes null, without an archive. */
+static json_t *
+archive_json(const struct ef_status *s)
+{
+    const struct ef_archive_stats *a = &s->archive.archive;
+    char oldest[EF_TIME_TEXT_SIZE];
+    if (!s->has_archive) {
+        return NULL;
+    }
+    ef_time_format(a->oldest, oldest);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s?, s:s?}", "traces_taken",
+                     (json_int_t) s->archive.n_taken, "traces_missed", (json_int_t) s->archive.n_missed,
+                     "traces_dropped", (json_int_t) a->spool.n_dropped, "traces_sealed", (json_int_t) a->n_rows,
+                     "traces_expired", (json_int_t) a->n_expired_rows, "segments", (json_int_t) a->n_segments,
+                     "unsealed", (json_int_t) a->n_unsealed, "bytes", (json_int_t) a->n_bytes, "broken_files",
+                     (json_int_t) a->n_broken, "torn_bytes", (json_int_t) a->torn_bytes, "oldest",
+                     a->has_oldest ? oldest : NULL, "alarm", a->alarm ? strerror(-a->alarm) : NULL);
+}
+
 json_t *
 ef_status_json(const struct ef_analyzer *analyzer)
 {
@@ -187,7 +210,7 @@ ef_status_json(const struct ef_analyzer *analyzer)
     ef_time_format(s.store.oldest, oldest);
     return json_pack(
         "{s:s, s:s, s:s, s:f, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s?, "
-        "s:I, s:o, s:o, s:o, s:I}",
+        "s:I, s:o, s:o, s:o, s:I, s:o?}",
         "role", "analyzer", "name", analyzer->config.name, "version", PACKAGE_VERSION, "uptime_s", s.uptime_s,
         "copies_received", (json_int_t) s.copies_received, "copies_assembled", (json_int_t) s.copies_assembled, "drops",
         drops_json(&s), "traces_open", (json_int_t) (s.traces_opened - s.traces_closed), "traces_open_limit",
@@ -197,5 +220,5 @@ ef_status_json(const struct ef_analyzer *analyzer)
         "resident_bytes", (json_int_t) s.resident_bytes, "memory", memory_json(analyzer, &s), "oldest",
         s.store.has_oldest ? oldest : NULL, "queries_open", (json_int_t) s.store.n_queries, "sources",
         sources_json(analyzer), "switches", ef_status_switches(analyzer), "fates", fates_json(&s), "loss_reports",
-        (json_int_t) s.loss_reports);
+        (json_int_t) s.loss_reports, "archive", archive_json(&s));
 }

@@ -19,6 +19,8 @@ struct ef_status {
     uint64_t fates[EF_N_FATES]; /* Of the traces closed. */
     uint64_t loss_reports;
     struct ef_trace_store_stats store;
+    bool has_archive;
+    struct ef_archiver_stats archive; /* If there is one. */
     uint64_t resident_bytes;
     double uptime_s;
 };

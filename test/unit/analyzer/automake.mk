@@ -1,6 +1,7 @@
 if HAVE_CMOCKA
 EF_ANALYZER_TESTS = \
 	test/unit/analyzer/test_analyzer \
+	test/unit/analyzer/test_archiver \
 	test/unit/analyzer/test_assemble \
 	test/unit/analyzer/test_last_hops \
 	test/unit/analyzer/test_trace_row \
@@ -25,6 +26,10 @@ test_unit_analyzer_test_trace_store_LDADD = $(EF_ANALYZER_TEST_LDADD)
 test_unit_analyzer_test_trace_row_SOURCES = test/unit/analyzer/test_trace_row.c
 test_unit_analyzer_test_trace_row_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_analyzer_test_trace_row_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
+test_unit_analyzer_test_archiver_SOURCES = test/unit/analyzer/test_archiver.c
+test_unit_analyzer_test_archiver_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_analyzer_test_archiver_LDADD = $(EF_ANALYZER_TEST_LDADD)
 
 test_unit_analyzer_test_last_hops_SOURCES = test/unit/analyzer/test_last_hops.c
 test_unit_analyzer_test_last_hops_CPPFLAGS = $(EF_TEST_CPPFLAGS)

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From memory to disk; see archiver.h. */
+#include <config.h>
+
+#include "analyzer/archiver.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/trace_row.h"
+#include "analyzer/trace_store_private.h"
+#include "base/counter.h"
+
+enum { TURN_MS = 100 };
+
+struct ef_archiver {
+    struct ef_trace_store *store;
+    struct ef_archive *archive;
+    pthread_t thread;
+    bool is_running;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool stop; /* Guarded by the mutex. */
+
+    /* The thread's own. */
+    uint64_t *positions; /* Per writer: what is before was taken or missed. */
+    struct ef_trace trace;
+    struct ef_trace_row row;
+    uint8_t chunk[EF_TRACE_ARENA_CHUNK];
+    ef_counter n_taken, n_missed;
+};
+
+static void
+take_records(struct ef_archiver *a, size_t len)
+{
+    for (const uint8_t *record = a->chunk; record < a->chunk + len;) {
+        struct ef_trace_record header;
+        memcpy(&header, record, sizeof header);
+        ef_trace_record_unpack(record, &a->trace);
+        ef_trace_to_row(&a->trace, &a->row);
+        ef_archive_append(a->archive, &a->row);
+        ef_counter_add(&a->n_taken, 1);
+        record += header.size;
+    }
+    ef_archive_flush(a->archive);
+}
+
+/* Takes what one writer appended since the last time. Returns how many traces it
+ * has ever appended. */
+static uint64_t
+take_writer(struct ef_archiver *a, unsigned writer)
+{
+    struct ef_trace_arena *arena = &a->store->writers[writer].arena;
+    struct ef_trace_arena_stats stats;
+    size_t len;
+    ef_trace_arena_stats(arena, &stats);
+    do {
+        uint64_t next;
+        len = ef_trace_arena_copy(arena, &a->positions[writer], stats.head, a->chunk, &next);
+        take_records(a, len);
+        a->positions[writer] = next;
+    } while (len);
+    return stats.n_records + stats.n_evicted;
+}
+
+/* Once all that was there is taken, what is lacking was missed. */
+static void
+take_all(struct ef_archiver *a)
+{
+    uint64_t n_appended = 0;
+    for (unsigned i = 0; i < a->store->n_writers; i++) {
+        n_appended += take_writer(a, i);
+    }
+    ef_counter_set(&a->n_missed, n_appended - ef_counter_get(&a->n_taken));
+    /* Also when nothing came: a spool file may have its age. */
+    ef_archive_flush(a->archive);
+}
+
+static void *
+run(void *arg)
+{
+    struct ef_archiver *a = arg;
+    pthread_mutex_lock(&a->mutex);
+    while (!a->stop) {
+        pthread_mutex_unlock(&a->mutex);
+        take_all(a);
+        pthread_mutex_lock(&a->mutex);
+        struct ef_time until = ef_time_add_ms(ef_time_mono(), TURN_MS);
+        struct timespec ts = {until.ns / EF_NS_PER_S, until.ns % EF_NS_PER_S};
+        if (!a->stop) {
+            pthread_cond_timedwait(&a->changed, &a->mutex, &ts);
+        }
+    }
+    pthread_mutex_unlock(&a->mutex);
+    return NULL;
+}
+
+int
+ef_archiver_create(const struct ef_archiver_config *config, struct ef_trace_store *store, struct ef_archiver **out,
+                   struct ef_error *err)
+{
+    struct ef_archive_config archive = {
+        .dir = config->dir,
+        .schema = &ef_trace_schema,
+        .max_age_ns = config->max_age_ns,
+        .max_bytes = config->max_bytes,
+    };
+    struct ef_archiver *a = calloc(1, sizeof *a);
+    uint64_t *positions = calloc(store->n_writers, sizeof *positions);
+    if (!a || !positions) {
+        free(a);
+        free(positions);
+        return ef_error_set(err, -ENOMEM, "out of memory");
+    }
+    a->store = store;
+    a->positions = positions;
+    int rc = ef_archive_open(&archive, &a->archive, err);
+    if (rc) {
+        free(a->positions);
+        free(a);
+        return rc;
+    }
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&a->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_init(&a->mutex, NULL);
+    *out = a;
+    return 0;
+}
+
+int
+ef_archiver_start(struct ef_archiver *a, struct ef_error *err)
+{
+    int rc = pthread_create(&a->thread, NULL, run, a);
+    if (rc) {
+        return ef_error_set(err, -rc, "cannot start a thread: %s", strerror(rc));
+    }
+    a->is_running = true;
+    return 0;
+}
+
+void
+ef_archiver_destroy(struct ef_archiver *a)
+{
+    if (!a) {
+        return;
+    }
+    if (a->is_running) {
+        pthread_mutex_lock(&a->mutex);
+        a->stop = true;
+        pthread_cond_broadcast(&a->changed);
+        pthread_mutex_unlock(&a->mutex);
+        pthread_join(a->thread, NULL);
+    }
+    take_all(a);
+    ef_archive_close(a->archive);
+    pthread_cond_destroy(&a->changed);
+    pthread_mutex_destroy(&a->mutex);
+    free(a->positions);
+    free(a);
+}
+
+void
+ef_archiver_stats(struct ef_archiver *a, struct ef_archiver_stats *stats)
+{
+    stats->n_taken = ef_counter_get(&a->n_taken);
+    stats->n_missed = ef_counter_get(&a->n_missed);
+    ef_archive_stats(a->archive, &stats->archive);
+}

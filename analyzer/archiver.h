@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thread that takes every closed trace to the archive on disk. It reads what
+ * the workers appended to the memory store (trace_arena.h), so it costs them
+ * nothing; a trace that leaves memory before it was read is counted as missed.
+ *
+ *     ef_archiver_create(&config, store, &archiver, &err);   // opens the directory
+ *     ef_archiver_start(archiver, &err);
+ *     ... ef_archiver_destroy(archiver);                     // takes the rest, seals
+ *
+ * The workers must have stopped before destroy, and the store must still be
+ * there. Statistics may be asked for from any thread. */
+#ifndef EF_ANALYZER_ARCHIVER_H
+#define EF_ANALYZER_ARCHIVER_H
+
+#include "analyzer/trace_store.h"
+#include "store/archive/archive.h"
+
+struct ef_archiver;
+
+struct ef_archiver_config {
+    const char *dir; /* Exists. Borrowed. */
+    int64_t max_age_ns;
+    uint64_t max_bytes;
+};
+
+struct ef_archiver_stats {
+    uint64_t n_taken;  /* Traces handed to the archive. */
+    uint64_t n_missed; /* Traces that left memory before. */
+    struct ef_archive_stats archive;
+};
+
+/* Returns 0 or a negative errno with `err`, as ef_archive_open(). */
+int ef_archiver_create(const struct ef_archiver_config *config, struct ef_trace_store *store,
+                       struct ef_archiver **archiver, struct ef_error *err);
+int ef_archiver_start(struct ef_archiver *archiver, struct ef_error *err);
+void ef_archiver_destroy(struct ef_archiver *archiver); /* NULL is fine. */
+
+void ef_archiver_stats(struct ef_archiver *archiver, struct ef_archiver_stats *stats);
+
+#endif
