@@ -16,3 +16,4 @@ EXTRA_DIST += test/system/parquet_oracle.bats test/system/parquet_oracle/compare
 	test/system/parquet_oracle/package.json test/system/parquet_oracle/package-lock.json
 EXTRA_DIST += test/system/datapaths.bats
 EXTRA_DIST += test/system/dpdk.bats
+EXTRA_DIST += test/system/native_routing.bats

@@ -62,6 +62,8 @@ rate_kpps=5
 rate_kpps=0 burst=0
 inject_port=p2
 inject_port=[]
+routing=native
+routing=openflow
 decap=true probe_sources=10.0.0.0/8,192.0.2.0/24
 decap=false probe_sources=[]
 edge_ports=p3
