@@ -14,6 +14,7 @@ ef_trace_arena_init(struct ef_trace_arena *arena, uint64_t size)
 {
     memset(arena, 0, sizeof *arena);
     arena->size = size / 8 * 8;
+    arena->newest_evicted.ns = INT64_MIN;
     arena->bytes = ef_region_alloc(arena->size);
     if (!arena->bytes) {
         return -ENOMEM;
@@ -51,11 +52,13 @@ make_room(struct ef_trace_arena *arena, uint64_t bytes)
 {
     while (arena->head + bytes - arena->tail > arena->size) {
         struct ef_trace_record oldest = header_at(arena, arena->tail);
-        arena->tail += oldest.size;
         if (!oldest.is_padding) {
+            struct ef_time start = ef_trace_record_start(at_position(arena, arena->tail));
+            arena->newest_evicted.ns = EF_MAX(arena->newest_evicted.ns, start.ns);
             arena->n_records--;
             arena->n_evicted++;
         }
+        arena->tail += oldest.size;
     }
 }
 
@@ -149,6 +152,7 @@ ef_trace_arena_stats(struct ef_trace_arena *arena, struct ef_trace_arena_stats *
         .n_evicted = arena->n_evicted,
         .used_bytes = arena->head - arena->tail,
         .head = arena->head,
+        .newest_evicted = arena->newest_evicted,
     };
     if (arena->n_records) {
         stats->oldest = ef_trace_record_start(at_position(arena, first_record_from(arena, arena->tail)));

@@ -21,12 +21,14 @@ struct ef_trace_arena {
     uint64_t size;       /* At `bytes`. */
     uint64_t head, tail; /* Positions behind the newest and of the oldest record. */
     uint64_t n_records, n_evicted;
+    struct ef_time newest_evicted; /* Greatest start of those; INT64_MIN: none. */
 };
 
 struct ef_trace_arena_stats {
     uint64_t n_records, n_evicted, used_bytes;
     uint64_t head;
-    struct ef_time oldest; /* Start of the oldest record, if there is one. */
+    struct ef_time newest_evicted; /* As above. */
+    struct ef_time oldest;         /* Start of the oldest record, if there is one. */
 };
 
 /* `size` is at least EF_TRACE_ARENA_CHUNK. Returns 0 or -ENOMEM. */

@@ -32,7 +32,7 @@ struct ef_trace_cursor {
     uint64_t charged_bytes; /* Of the store's memory for queries. */
 
     struct found *heap;
-    uint64_t n_found, max_found;
+    uint64_t n_found, max_found, n_lost;
     bool more;
 
     /* The first pass: where it is, and up to where it goes. */
@@ -231,6 +231,7 @@ ef_trace_cursor_next(struct ef_trace_cursor *c, struct ef_trace *trace)
             ef_trace_record_unpack(c->chunk, trace);
             return 1;
         }
+        c->n_lost++;
     }
     return 0;
 }
@@ -239,4 +240,16 @@ bool
 ef_trace_cursor_more(const struct ef_trace_cursor *c)
 {
     return c->more;
+}
+
+uint64_t
+ef_trace_cursor_left(const struct ef_trace_cursor *c)
+{
+    return c->n_found;
+}
+
+uint64_t
+ef_trace_cursor_lost(const struct ef_trace_cursor *c)
+{
+    return c->n_lost;
 }

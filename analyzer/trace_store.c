@@ -88,13 +88,14 @@ ef_trace_store_flush(struct ef_trace_store *store, unsigned writer)
 void
 ef_trace_store_stats(struct ef_trace_store *store, struct ef_trace_store_stats *stats)
 {
-    *stats = (struct ef_trace_store_stats){0};
+    *stats = (struct ef_trace_store_stats){.newest_evicted = {INT64_MIN}};
     for (unsigned i = 0; i < store->n_writers; i++) {
         struct ef_trace_arena_stats arena;
         ef_trace_arena_stats(&store->writers[i].arena, &arena);
         stats->n_stored += arena.n_records;
         stats->n_evicted += arena.n_evicted;
         stats->used_bytes += arena.used_bytes;
+        stats->newest_evicted.ns = EF_MAX(stats->newest_evicted.ns, arena.newest_evicted.ns);
         if (arena.n_records && (!stats->has_oldest || ef_time_before(arena.oldest, stats->oldest))) {
             stats->has_oldest = true;
             stats->oldest = arena.oldest;

@@ -41,7 +41,8 @@ struct ef_trace_store_stats {
     uint64_t used_bytes;
     uint64_t n_queries; /* Open cursors. */
     bool has_oldest;
-    struct ef_time oldest; /* Start of the trace that is next to be evicted. */
+    struct ef_time oldest;         /* Start of the trace that is next to be evicted. */
+    struct ef_time newest_evicted; /* Every trace that left memory started then or earlier; INT64_MIN: none did. */
 };
 
 /* `bytes` for the traces, divided among `n_writers`, and `query_bytes` for the
@@ -67,6 +68,11 @@ int ef_trace_cursor_next(struct ef_trace_cursor *cursor, struct ef_trace *trace)
 /* True if more traces matched than the limit let through; final once a trace or
  * the end was returned. */
 bool ef_trace_cursor_more(const struct ef_trace_cursor *cursor);
+
+/* Once a trace or the end was returned: how many traces are still to come, but
+ * for those that are evicted before, and how many were. */
+uint64_t ef_trace_cursor_left(const struct ef_trace_cursor *cursor);
+uint64_t ef_trace_cursor_lost(const struct ef_trace_cursor *cursor);
 
 void ef_trace_cursor_close(struct ef_trace_cursor *cursor); /* NULL is fine. */
 

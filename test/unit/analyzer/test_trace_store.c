@@ -198,6 +198,7 @@ the_oldest_make_room(void **state)
     assert_true(stats.used_bytes > STORE_BYTES / 10 * 8);
     assert_true(stats.has_oldest);
     assert_int_equal(stats.oldest.ns, N - (int64_t) stats.n_stored + 1);
+    assert_int_equal(stats.newest_evicted.ns, stats.oldest.ns - 1);
     struct result r = ask(store, everything(0));
     assert_int_equal(r.n, stats.n_stored);
     assert_int_equal(r.first, stats.oldest.ns);
@@ -246,6 +247,8 @@ what_is_evicted_during_an_answer_is_left_out(void **state)
     }
     assert_int_equal(rc, 1);
     assert_int_equal(t.start.ns, 1);
+    assert_int_equal(ef_trace_cursor_left(cursor), 2999);
+    assert_int_equal(ef_trace_cursor_lost(cursor), 0);
     for (int64_t i = 3001; i <= 6000; i++) {
         append(store, 0, i);
     }
@@ -260,6 +263,8 @@ what_is_evicted_during_an_answer_is_left_out(void **state)
     assert_int_equal(rc, 0);
     assert_int_equal(last, 3000); /* Nothing newer than the question. */
     assert_true(n < 2999 && n > 100);
+    assert_int_equal(ef_trace_cursor_left(cursor), 0);
+    assert_int_equal(ef_trace_cursor_lost(cursor), 2999 - n);
     ef_trace_cursor_close(cursor);
     ef_trace_store_destroy(store);
 }
@@ -300,6 +305,7 @@ nothing_is_a_whole_answer(void **state)
     struct ef_trace_store_stats stats;
     ef_trace_store_stats(store, &stats);
     assert_false(stats.has_oldest);
+    assert_int_equal(stats.newest_evicted.ns, INT64_MIN);
     ef_trace_store_destroy(store);
     struct ef_error err = EF_ERROR_INIT;
     assert_int_equal(ef_trace_store_create(64, 1000, 1000, &store, &err), -ENOMEM);
