@@ -68,6 +68,9 @@ decap=true probe_sources=10.0.0.0/8,192.0.2.0/24
 decap=false probe_sources=[]
 edge_ports=p3
 edge_ports=[]
+drop_copies=chosen
+drop_copies=all
+drop_copies=[]
 source_ip=10.255.0.9
 source_ip="fd00:255:0:1::9" targets="fd00:255::1","fd00:255::2"
 source_ip=10.255.0.1 targets=10.255.255.1
