@@ -16,9 +16,10 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "erspan_copy.h"
 #include "io/sink_class.h"
 #include "io/source.h"
-#include "packet/build.h"
+#include "packet_ring.h"
 #include "reshuffler/forward.h"
 
 enum {
@@ -30,8 +31,6 @@ enum {
     RING_COPIES = 64000, /* Fit into the ring; a multiple of BATCH. */
     BATCH = 64,
 };
-
-#define VIP "10.255.255.1"
 
 static uint8_t copies[N_COPIES][MAX_COPY_BYTES];
 static struct ef_frame frames[N_COPIES];
@@ -53,39 +52,17 @@ die(const char *what)
     exit(1);
 }
 
-/* A TCP packet of 64 bytes in ERSPAN III; each copy is of a flow of its own. */
-static void
-make_copy(uint8_t copy[MAX_COPY_BYTES], struct ef_frame *frame, unsigned i)
-{
-    struct ef_copy c = {.encapsulation = EF_ENCAP_ERSPAN3,
-                        .has_sequence = true,
-                        .sequence = i,
-                        .has_port = true,
-                        .port = 1,
-                        .original_len = ORIGINAL_BYTES};
-    struct ef_build b;
-    ef_address_parse("10.255.0.1", c.switch_address);
-    ef_address_parse(VIP, c.target_address);
-    int headers_len = ef_copy_build_headers(&c, copy, MAX_COPY_BYTES);
-    if (headers_len < 0) {
-        die("cannot build a copy");
-    }
-    ef_build_start(&b, copy + headers_len, MAX_COPY_BYTES - (uint32_t) headers_len);
-    ef_build_eth(&b);
-    ef_build_ipv4(&b, "10.1.0.2", "10.4.0.3");
-    ef_build_tcp(&b, (uint16_t) (1024 + i), 80, EF_TCP_SYN);
-    ef_build_payload(&b, NULL, ORIGINAL_BYTES - 14 - 20 - 20);
-    uint32_t len = (uint32_t) (headers_len + ef_build_finish(&b));
-    *frame = (struct ef_frame){.data = copy, .len = len, .wire_len = len};
-}
-
 static void
 prepare(void)
 {
     for (unsigned i = 0; i < N_COPIES; i++) {
-        make_copy(copies[i], &frames[i], i);
+        uint32_t len = ef_bench_make_copy(copies[i], MAX_COPY_BYTES, ORIGINAL_BYTES, i);
+        if (!len) {
+            die("cannot build a copy");
+        }
+        frames[i] = (struct ef_frame){.data = copies[i], .len = len, .wire_len = len};
     }
-    if (ef_plan_add_vip(&plan, VIP, NULL) || ef_plan_add_analyzer(&plan, "a1=10.99.1.2", NULL) ||
+    if (ef_plan_add_vip(&plan, EF_BENCH_VIP, NULL) || ef_plan_add_analyzer(&plan, "a1=10.99.1.2", NULL) ||
         ef_plan_add_analyzer(&plan, "a2=10.99.1.3", NULL) || ef_plan_add_analyzer(&plan, "a3=10.99.1.4", NULL) ||
         ef_plan_finish(&plan, NULL)) {
         die("cannot make a plan");
@@ -209,9 +186,11 @@ make_namespace(void)
     return !unshare(CLONE_NEWNET) && !system(set_up);
 }
 
-static void
+/* Returns the seconds that it took. */
+static double
 fill_ring(int fd)
 {
+    double start = core_seconds();
     static struct mmsghdr messages[BATCH];
     static struct iovec iov[BATCH];
     for (unsigned n = 0; n < RING_COPIES; n += BATCH) {
@@ -224,11 +203,12 @@ fill_ring(int fd)
             die("cannot send into the veth pair");
         }
     }
+    return core_seconds() - start;
 }
 
 /* Reads a full ring empty; forwards to `sink` if there is one. */
 static double
-drain_rate(int fd, struct ef_sink *sink)
+drain_rate(int fd, struct ef_sink *sink, double *with_kernel)
 {
     static struct ef_forwarder f;
     struct ef_source *source;
@@ -237,14 +217,14 @@ drain_rate(int fd, struct ef_sink *sink)
         die(err.text);
     }
     start_forwarder(&f, sink);
-    fill_ring(fd);
+    double filled = fill_ring(fd);
     struct ef_frame burst[EF_BURST];
     uint64_t total = 0;
     double start = core_seconds();
     for (int n; total < RING_COPIES && (n = ef_source_receive(source, burst, EF_BURST, 1000)) > 0;) {
         total += (uint64_t) n;
         for (int i = 0; i < n && !sink; i++) {
-            ef_bench_keep(burst[i].data[0]);
+            ef_bench_keep(burst[i].len);
         }
         if (sink) {
             ef_forward_burst(&f, burst, n);
@@ -255,12 +235,37 @@ drain_rate(int fd, struct ef_sink *sink)
     if (total != RING_COPIES || (sink && f.totals.sent != total)) {
         die("copies were lost");
     }
+    *with_kernel = (double) total / (seconds + filled);
     return (double) total / seconds;
+}
+
+/* What any program can get out of the same ring at best. With `*with_kernel`,
+ * also the kernel's work for each frame, on the same core: sending it through
+ * the pair, and putting it into the ring. */
+static double
+count_rate(int fd, double *with_kernel)
+{
+    struct ef_packet_ring ring;
+    if (!ef_packet_ring_open(&ring, "in0", RING_BYTES)) {
+        die("cannot open a ring");
+    }
+    double filled = fill_ring(fd), start = core_seconds();
+    uint64_t n = ef_packet_ring_count(&ring, RING_COPIES);
+    double seconds = core_seconds() - start;
+    ef_packet_ring_close(&ring);
+    if (n < RING_COPIES) { /* More if the other end said something of its own. */
+        die("the ring lost frames");
+    }
+    *with_kernel = (double) n / (seconds + filled);
+    return (double) n / seconds;
 }
 
 static void
 bench_kernel(void)
 {
+    struct ef_bench count = {0};
+    struct ef_bench share = {
+        .name = "collect.afpacket_share", .unit = "of a loop that counts", .goal = 0.9, .bound = 1};
     struct ef_bench receive = {.name = "collect.afpacket", .unit = "copies/s/core"};
     struct ef_bench stage = {.name = "collect.afpacket_forward", .unit = "copies/s/core"};
     struct ef_bench send = {.name = "collect.sink_ip", .unit = "copies/s/core"};
@@ -272,21 +277,29 @@ bench_kernel(void)
         die("cannot open sockets");
     }
     for (int run = 0; run < EF_BENCH_RUNS; run++) {
-        ef_bench_add(&receive, drain_rate(fd, NULL));
-        ef_bench_add(&stage, drain_rate(fd, &null_sink));
+        double bound, rate, unused;
+        ef_bench_add(&count, count_rate(fd, &bound));
+        ef_bench_add(&receive, drain_rate(fd, NULL, &rate));
+        ef_bench_add(&share, rate / bound);
+        ef_bench_add(&stage, drain_rate(fd, &null_sink, &unused));
         ef_bench_add(&send, forward_rate(sink, RING_COPIES / N_COPIES));
-        ef_bench_add(&all, drain_rate(fd, sink));
+        ef_bench_add(&all, drain_rate(fd, sink, &unused));
     }
     stage.bound = ef_bench_median(&receive);
     stage.bound_is = "reading the ring, nothing else";
     all.bound = ef_bench_median(&send);
     all.bound_is = "forwarding the same copies from memory through raw sockets";
-    receive.bound_is = send.bound_is = "not known";
+    receive.bound = ef_bench_median(&count);
+    receive.bound_is = "counting the frames of the ring, nothing else";
+    share.bound_is = "as fast as counting alone, the kernel's work for each frame included in both";
+    send.bound_is = "not known";
     add_params(&receive);
+    add_params(&share);
     add_params(&stage);
     add_params(&send);
     add_params(&all);
     ef_bench_print(&receive);
+    ef_bench_print(&share);
     ef_bench_print(&stage);
     ef_bench_print(&send);
     ef_bench_print(&all);
