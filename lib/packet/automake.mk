@@ -11,6 +11,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/packet/loss_report.c lib/packet/loss_report.h \
 	lib/packet/packet.c lib/packet/packet.h lib/packet/packet_internal.h \
 	lib/packet/pcapng.c lib/packet/pcapng.h \
+	lib/packet/probe_signature.c lib/packet/probe_signature.h \
 	lib/packet/summary.c \
 	lib/packet/switch_drop.c lib/packet/switch_drop.h
 EXTRA_DIST += lib/packet/README.md

@@ -5,6 +5,7 @@ PACKET_TESTS = test/unit/packet/test_packet \
 	test/unit/packet/test_copy_sequence \
 	test/unit/packet/test_loss_report \
 	test/unit/packet/test_build \
+	test/unit/packet/test_probe_signature \
 	test/unit/packet/test_summary \
 	test/unit/packet/test_mutations \
 	test/unit/packet/test_pcapng \
@@ -32,6 +33,9 @@ test_unit_packet_test_copy_sequence_LDADD = $(EF_TEST_LDADD)
 test_unit_packet_test_build_SOURCES = test/unit/packet/test_build.c $(PACKET_SAMPLES)
 test_unit_packet_test_build_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
 test_unit_packet_test_build_LDADD = $(EF_TEST_LDADD)
+test_unit_packet_test_probe_signature_SOURCES = test/unit/packet/test_probe_signature.c
+test_unit_packet_test_probe_signature_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_packet_test_probe_signature_LDADD = $(EF_TEST_LDADD)
 test_unit_packet_test_summary_SOURCES = test/unit/packet/test_summary.c $(PACKET_SAMPLES)
 test_unit_packet_test_summary_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
 test_unit_packet_test_summary_LDADD = $(EF_TEST_LDADD)
