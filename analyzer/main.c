@@ -14,6 +14,7 @@
 #include "analyzer/http.h"
 #include "analyzer/status.h"
 #include "base/log.h"
+#include "base/signals.h"
 
 enum { EXIT_OK, EXIT_RUN_TIME, EXIT_USAGE };
 
@@ -21,34 +22,20 @@ enum { EXIT_OK, EXIT_RUN_TIME, EXIT_USAGE };
 struct program {
     struct ef_conf conf;
     struct event_base *base;
-    struct event *on_interrupt, *on_terminate;
+    struct ef_signals *signals;
     struct ef_analyzer *analyzer;
     struct ef_http_server *http;
     struct ef_control *control;
 };
 
-/* The first signal ends the program in order; a second one kills it. */
-static void
-on_signal(evutil_socket_t signal_number, short what, void *ctx)
-{
-    struct program *p = ctx;
-    evsignal_del(p->on_interrupt);
-    evsignal_del(p->on_terminate);
-    event_base_loopbreak(p->base);
-}
-
 static int
 open_events(struct program *p, struct ef_error *err)
 {
-    signal(SIGPIPE, SIG_IGN);
     p->base = event_base_new();
-    p->on_interrupt = p->base ? evsignal_new(p->base, SIGINT, on_signal, p) : NULL;
-    p->on_terminate = p->base ? evsignal_new(p->base, SIGTERM, on_signal, p) : NULL;
-    if (!p->on_interrupt || !p->on_terminate || evsignal_add(p->on_interrupt, NULL) ||
-        evsignal_add(p->on_terminate, NULL)) {
+    if (!p->base) {
         return ef_error_set(err, -ENOMEM, "cannot make an event loop");
     }
-    return 0;
+    return ef_signals_create(p->base, &p->signals, err);
 }
 
 static int
@@ -116,12 +103,7 @@ stop(struct program *p)
     ef_http_server_destroy(p->http);
     ef_control_destroy(p->control);
     ef_analyzer_destroy(p->analyzer);
-    if (p->on_interrupt) {
-        event_free(p->on_interrupt);
-    }
-    if (p->on_terminate) {
-        event_free(p->on_terminate);
-    }
+    ef_signals_destroy(p->signals);
     if (p->base) {
         event_base_free(p->base);
     }

@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/control_socket.h"
 #include "base/daemon.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "controller/controller.h"
 
 static const char program[] = "ef-controller";
@@ -135,38 +135,22 @@ stop(struct controller *c, struct ef_control *control)
     configuration_free(&c->configuration);
 }
 
-static void
-on_signal(evutil_socket_t number, short what, void *arg)
-{
-    struct controller *c = arg;
-    if (number == SIGHUP) {
-        ef_log_warn("main", "SIGHUP: the configuration is only read at the start; restart %s to change it", program);
-        return;
-    }
-    ef_log_info("main", "ending on signal %d; the switches keep their configuration", (int) number);
-    event_base_loopbreak(c->base);
-}
-
 static int
 run(struct controller *c, struct ef_daemon *daemon, struct ef_error *err)
 {
-    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
-    struct event *events[EF_ARRAY_SIZE(signals)];
-    for (size_t i = 0; i < EF_ARRAY_SIZE(signals); i++) {
-        events[i] = evsignal_new(c->base, signals[i], on_signal, c);
-        if (!events[i] || event_add(events[i], NULL)) {
-            return ef_error_set(err, -ENOMEM, "out of memory");
-        }
+    struct ef_signals *signals;
+    int rc = ef_signals_create(c->base, &signals, err);
+    if (rc) {
+        return rc;
     }
-    int rc = ef_daemon_ready(daemon, err);
+    rc = ef_daemon_ready(daemon, err);
     if (!rc) {
         ef_log_info("main", "%s %s listens on %s, %zu switches, %zu analyzers", program, PACKAGE_VERSION,
                     ef_http_server_address(c->http), c->n_switches, c->configuration.n_analyzers);
         event_base_dispatch(c->base);
+        ef_log_info("main", "the switches keep their configuration");
     }
-    for (size_t i = 0; i < EF_ARRAY_SIZE(signals); i++) {
-        event_free(events[i]);
-    }
+    ef_signals_destroy(signals);
     return rc;
 }
 
@@ -182,7 +166,6 @@ main(int argc, char *argv[])
     if (status >= 0) {
         return status;
     }
-    signal(SIGPIPE, SIG_IGN);
     int rc = configuration_load(config, &c.configuration, &err);
     rc = rc ? rc : topology_load(c.configuration.topology_file, &c.topology, &err);
     rc = rc ? rc : ef_daemon_begin(&daemon, &err);

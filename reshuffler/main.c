@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -14,6 +13,7 @@
 
 #include "base/control_socket.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "net/http_server.h"
 #include "reshuffler/status.h"
 
@@ -24,18 +24,13 @@ struct program {
     struct ef_conf conf;
     struct ef_reshuffler reshuffler;
     struct event_base *base;
-    struct event *on_interrupt, *on_terminate, *on_worker;
+    struct ef_signals *signals;
+    struct event *on_worker;
     struct ef_http_server *http;
     struct ef_control *control;
     int notify_fd;
     int exit_code;
 };
-
-static void
-on_signal(evutil_socket_t signal_number, short what, void *ctx)
-{
-    event_base_loopbreak(((struct program *) ctx)->base);
-}
 
 /* Without a source that failed and with one that still gives frames, go on. */
 static void
@@ -69,15 +64,11 @@ open_events(struct program *p, struct ef_error *err)
     if (!p->base || p->notify_fd < 0) {
         return ef_error_set(err, -ENOMEM, "cannot make an event loop");
     }
-    signal(SIGPIPE, SIG_IGN);
-    p->on_interrupt = evsignal_new(p->base, SIGINT, on_signal, p);
-    p->on_terminate = evsignal_new(p->base, SIGTERM, on_signal, p);
     p->on_worker = event_new(p->base, p->notify_fd, EV_READ | EV_PERSIST, on_worker_end, p);
-    if (!p->on_interrupt || !p->on_terminate || !p->on_worker || evsignal_add(p->on_interrupt, NULL) ||
-        evsignal_add(p->on_terminate, NULL) || event_add(p->on_worker, NULL)) {
+    if (!p->on_worker || event_add(p->on_worker, NULL)) {
         return ef_error_set(err, -ENOMEM, "cannot make an event loop");
     }
-    return 0;
+    return ef_signals_create(p->base, &p->signals, err);
 }
 
 static int
@@ -168,8 +159,7 @@ stop(struct program *p)
     for (unsigned i = 0; i < p->reshuffler.n_workers; i++) {
         ef_worker_destroy(p->reshuffler.workers[i]);
     }
-    free_event(p->on_interrupt);
-    free_event(p->on_terminate);
+    ef_signals_destroy(p->signals);
     free_event(p->on_worker);
     if (p->base) {
         event_base_free(p->base);

@@ -11,6 +11,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/base/options.c lib/base/options.h \
 	lib/base/parse_number.c lib/base/parse_number.h \
 	lib/base/ring.h \
+	lib/base/signals.c lib/base/signals.h \
 	lib/base/time.c lib/base/time.h \
 	lib/base/util.h
 EXTRA_DIST += lib/base/README.md

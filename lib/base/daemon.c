@@ -182,6 +182,7 @@ ef_daemon_ready(struct ef_daemon *daemon, struct ef_error *err)
     if (daemon->pidfile_fd >= 0) {
         char text[24];
         int n = snprintf(text, sizeof text, "%ld\n", (long) getpid());
+        errno = ENOSPC; /* What a short write means, which sets none. */
         if (ftruncate(daemon->pidfile_fd, 0) || pwrite(daemon->pidfile_fd, text, (size_t) n, 0) != n) {
             return ef_error_set(err, -errno, "cannot write pidfile %s: %s", daemon->pidfile, strerror(errno));
         }

@@ -16,26 +16,53 @@
 static struct {
     _Atomic int fd; /* Where lines go, -1: nowhere. */
     _Atomic int level;
-} logger = {-1, EF_LOG_INFO};
+    const char *file; /* NULL: stderr. */
+} logger = {-1, EF_LOG_INFO, NULL};
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 static const char *const level_marks[] = {"ERROR", "WARN ", "INFO ", "DEBUG"};
+
+static int
+open_file(const char *file)
+{
+    return open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+}
 
 int
 ef_log_open(const char *program, const char *file, struct ef_error *err)
 {
     int fd = STDERR_FILENO;
     if (file) {
-        fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+        fd = open_file(file);
         if (fd < 0) {
             int code = errno;
             return ef_error_set(err, -code, "%s: cannot write log file %s: %s", program, file, strerror(code));
         }
     }
+    logger.file = file;
     int old = atomic_exchange(&logger.fd, fd);
     if (old > STDERR_FILENO) {
         close(old);
     }
+    return 0;
+}
+
+/* The descriptor keeps its number: another thread may be about to write to it. */
+int
+ef_log_reopen(struct ef_error *err)
+{
+    if (!logger.file) {
+        return 0;
+    }
+    int fd = open_file(logger.file);
+    if (fd < 0 || dup3(fd, atomic_load(&logger.fd), O_CLOEXEC) < 0) {
+        int code = errno;
+        if (fd >= 0) {
+            close(fd);
+        }
+        return ef_error_set(err, -code, "cannot write log file %s: %s", logger.file, strerror(code));
+    }
+    close(fd);
     return 0;
 }
 

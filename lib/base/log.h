@@ -19,9 +19,15 @@
 
 enum ef_log_level { EF_LOG_ERROR, EF_LOG_WARN, EF_LOG_INFO, EF_LOG_DEBUG };
 
-/* `program` prefixes nothing but is shown on stderr; `file` NULL means stderr.
+/* `program` prefixes nothing but is shown on stderr; `file` NULL means stderr,
+ * and is borrowed.
  * Returns 0 or a negative errno with `err`. */
 int ef_log_open(const char *program, const char *file, struct ef_error *err);
+
+/* Goes on in a new file of the same name, where the old one was renamed; does
+ * nothing without a file. Returns 0, or a negative errno with `err`, and goes on
+ * in the old one. */
+int ef_log_reopen(struct ef_error *err);
 
 void ef_log_set_level(enum ef_log_level level);
 

@@ -90,6 +90,19 @@ read_next(struct pcap_source *s)
     }
 }
 
+/* Nanoseconds, as asked for; a time that no such file should have is the nearest
+ * one that can be told. */
+static struct ef_time
+time_of(const struct pcap_pkthdr *hdr)
+{
+    int64_t ns;
+    if (__builtin_mul_overflow((int64_t) hdr->ts.tv_sec, EF_NS_PER_S, &ns) ||
+        __builtin_add_overflow(ns, (int64_t) hdr->ts.tv_usec, &ns)) {
+        ns = hdr->ts.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+    }
+    return (struct ef_time){ns};
+}
+
 static int
 pcap_source_receive(struct ef_source *source, struct ef_frame *frames, int max, int timeout_ms)
 {
@@ -110,7 +123,7 @@ pcap_source_receive(struct ef_source *source, struct ef_frame *frames, int max, 
             .data = s->buffer + used,
             .len = hdr->caplen,
             .wire_len = EF_MAX(hdr->len, hdr->caplen),
-            .arrival.ns = hdr->ts.tv_sec * EF_NS_PER_S + hdr->ts.tv_usec, /* Nanoseconds, as asked for. */
+            .arrival = time_of(hdr),
         };
         used += hdr->caplen;
         s->pending = NULL;

@@ -26,6 +26,7 @@
 #include "base/control_socket.h"
 #include "base/daemon.h"
 #include "base/log.h"
+#include "base/signals.h"
 
 static char directory[] = "/tmp/ef-test-XXXXXX";
 
@@ -252,6 +253,51 @@ closed_standard_streams_are_no_hindrance(void **state)
 }
 
 static void
+send_signal(evutil_socket_t fd, short what, void *ctx)
+{
+    kill(getpid(), *(const int *) ctx);
+}
+
+static void
+expect_line(const char *name, const char *text)
+{
+    char line[200] = "";
+    FILE *file = fopen(path_of(name), "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file));
+    assert_non_null(strstr(line, text));
+    fclose(file);
+    unlink(path_of(name));
+}
+
+/* As logrotate does it: the file is renamed, then comes SIGHUP, then SIGTERM. */
+static void
+signals_reopen_the_log_and_end_the_loop(void **state)
+{
+    static const int hangup = SIGHUP, terminate = SIGTERM;
+    static const struct timeval first = {0, 1}, later = {0, 50000};
+    static char log[100], old[100];
+    snprintf(log, sizeof log, "%s", path_of("log"));
+    snprintf(old, sizeof old, "%s", path_of("log.1"));
+    struct event_base *base = event_base_new();
+    struct ef_signals *signals;
+    assert_int_equal(ef_log_open("test", log, NULL), 0);
+    ef_log_info("test", "before");
+    assert_int_equal(rename(log, old), 0);
+    ef_log_info("test", "still there");
+    assert_int_equal(ef_signals_create(base, &signals, NULL), 0);
+    event_base_once(base, -1, EV_TIMEOUT, send_signal, (void *) &hangup, &first);
+    event_base_once(base, -1, EV_TIMEOUT, send_signal, (void *) &terminate, &later);
+    assert_int_equal(event_base_dispatch(base), 0);
+    assert_true(event_base_got_break(base));
+    ef_signals_destroy(signals);
+    event_base_free(base);
+    assert_int_equal(ef_log_open("test", NULL, NULL), 0);
+    expect_line("log.1", "before");
+    expect_line("log", "opened anew");
+}
+
+static void
 log_limit_counts_what_it_leaves_out(void **state)
 {
     struct ef_log_limit limit = {0};
@@ -274,6 +320,7 @@ main(void)
         cmocka_unit_test(stale_control_socket_is_replaced),
         cmocka_unit_test(detached_daemon_reports_readiness),
         cmocka_unit_test(closed_standard_streams_are_no_hindrance),
+        cmocka_unit_test(signals_reopen_the_log_and_end_the_loop),
         cmocka_unit_test(log_limit_counts_what_it_leaves_out),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

@@ -230,22 +230,44 @@ static const uint8_t pcapng[] = {
     5,    6,    7,    8,    9,    10,   11,   12,   8,    0,    0,    0,    48, 0, 0, 0, /* EPB */
 };
 
+static struct ef_source *
+open_pcapng(const struct fixture *f, const uint8_t *bytes)
+{
+    FILE *file = fopen(f->path, "wb");
+    assert_int_equal(fwrite(bytes, 1, sizeof pcapng, file), sizeof pcapng);
+    fclose(file);
+    struct ef_source *source;
+    assert_int_equal(ef_source_open(f->spec, 0, &source, NULL), 0);
+    return source;
+}
+
 static void
 pcapng_is_read_too(void **state)
 {
-    const struct fixture *f = *state;
-    FILE *file = fopen(f->path, "wb");
-    assert_int_equal(fwrite(pcapng, 1, sizeof pcapng, file), sizeof pcapng);
-    fclose(file);
-    struct ef_source *source;
+    struct ef_source *source = open_pcapng(*state, pcapng);
     struct ef_frame frame;
-    assert_int_equal(ef_source_open(f->spec, 0, &source, NULL), 0);
     assert_int_equal(ef_source_receive(source, &frame, 1, 0), 1);
     assert_int_equal(frame.arrival.ns, 7);
     assert_int_equal(frame.len, 14);
     assert_int_equal(frame.wire_len, 99);
     assert_int_equal(frame.data[11], 12);
     assert_int_equal(ef_source_receive(source, &frame, 1, 0), -ENODATA);
+    ef_source_close(source);
+}
+
+/* The resolution is whole seconds, of which there are more than 2^60. */
+static void
+time_beyond_all_times_is_the_last_one(void **state)
+{
+    enum { RESOLUTION = 48, SECONDS_HIGH = 68 };
+    uint8_t bytes[sizeof pcapng];
+    memcpy(bytes, pcapng, sizeof bytes);
+    bytes[RESOLUTION] = 0;
+    memset(bytes + SECONDS_HIGH, 0x11, 4);
+    struct ef_source *source = open_pcapng(*state, bytes);
+    struct ef_frame frame;
+    assert_int_equal(ef_source_receive(source, &frame, 1, 0), 1);
+    assert_true(frame.arrival.ns == INT64_MAX);
     ef_source_close(source);
 }
 
@@ -257,7 +279,7 @@ main(void)
         TEST(sink_and_source_round_trip),   TEST(sink_counts_each_packet_once),
         TEST(full_disk_is_counted),         TEST(nanoseconds_and_lengths_survive),
         TEST(cut_file_gives_what_is_whole), TEST(other_link_types_are_refused),
-        TEST(pcapng_is_read_too),
+        TEST(pcapng_is_read_too),           TEST(time_beyond_all_times_is_the_last_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
