@@ -20,8 +20,10 @@ struct ef_archiver {
     pthread_t thread;
     bool is_running;
     pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    bool stop; /* Guarded by the mutex. */
+    pthread_cond_t changed, granted;
+    bool stop;                   /* Guarded by the mutex, */
+    uint64_t n_asked, n_granted; /* as are the turns asked for, those of them that were taken, */
+    unsigned n_questions;        /* and the questions under way. */
 
     /* The thread's own. */
     uint64_t *positions; /* Per writer: what is before was taken or missed. */
@@ -77,19 +79,28 @@ take_all(struct ef_archiver *a)
     ef_archive_flush(a->archive);
 }
 
+static struct timespec
+timespec_in_ms(int64_t ms)
+{
+    struct ef_time then = ef_time_add_ms(ef_time_mono(), ms);
+    return (struct timespec){then.ns / EF_NS_PER_S, then.ns % EF_NS_PER_S};
+}
+
 static void *
 run(void *arg)
 {
     struct ef_archiver *a = arg;
     pthread_mutex_lock(&a->mutex);
     while (!a->stop) {
+        uint64_t n_asked = a->n_asked;
         pthread_mutex_unlock(&a->mutex);
         take_all(a);
         pthread_mutex_lock(&a->mutex);
-        struct ef_time until = ef_time_add_ms(ef_time_mono(), TURN_MS);
-        struct timespec ts = {until.ns / EF_NS_PER_S, until.ns % EF_NS_PER_S};
-        if (!a->stop) {
-            pthread_cond_timedwait(&a->changed, &a->mutex, &ts);
+        a->n_granted = n_asked;
+        pthread_cond_broadcast(&a->granted);
+        struct timespec until = timespec_in_ms(TURN_MS);
+        if (!a->stop && a->n_asked == n_asked) {
+            pthread_cond_timedwait(&a->changed, &a->mutex, &until);
         }
     }
     pthread_mutex_unlock(&a->mutex);
@@ -125,6 +136,7 @@ ef_archiver_create(const struct ef_archiver_config *config, struct ef_trace_stor
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&a->changed, &attr);
+    pthread_cond_init(&a->granted, &attr);
     pthread_condattr_destroy(&attr);
     pthread_mutex_init(&a->mutex, NULL);
     *out = a;
@@ -158,9 +170,50 @@ ef_archiver_destroy(struct ef_archiver *a)
     take_all(a);
     ef_archive_close(a->archive);
     pthread_cond_destroy(&a->changed);
+    pthread_cond_destroy(&a->granted);
     pthread_mutex_destroy(&a->mutex);
     free(a->positions);
     free(a);
+}
+
+struct ef_archive *
+ef_archiver_archive(struct ef_archiver *a)
+{
+    return a->archive;
+}
+
+uint64_t
+ef_archiver_hurry(struct ef_archiver *a)
+{
+    pthread_mutex_lock(&a->mutex);
+    uint64_t ticket = ++a->n_asked;
+    pthread_cond_broadcast(&a->changed);
+    pthread_mutex_unlock(&a->mutex);
+    return ticket;
+}
+
+bool
+ef_archiver_enter(struct ef_archiver *a, uint64_t ticket)
+{
+    struct timespec until = timespec_in_ms(1);
+    bool may = false;
+    int rc = 0;
+    pthread_mutex_lock(&a->mutex);
+    while (!(may = a->n_granted >= ticket && a->n_questions < EF_ARCHIVER_MAX_QUESTIONS) && !rc) {
+        rc = pthread_cond_timedwait(&a->granted, &a->mutex, &until);
+    }
+    a->n_questions += may;
+    pthread_mutex_unlock(&a->mutex);
+    return may;
+}
+
+void
+ef_archiver_leave(struct ef_archiver *a)
+{
+    pthread_mutex_lock(&a->mutex);
+    a->n_questions--;
+    pthread_cond_broadcast(&a->granted);
+    pthread_mutex_unlock(&a->mutex);
 }
 
 void

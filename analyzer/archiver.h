@@ -15,6 +15,8 @@
 #include "analyzer/trace_store.h"
 #include "store/archive/archive.h"
 
+enum { EF_ARCHIVER_MAX_QUESTIONS = 4 };
+
 struct ef_archiver;
 
 struct ef_archiver_config {
@@ -34,6 +36,17 @@ int ef_archiver_create(const struct ef_archiver_config *config, struct ef_trace_
                        struct ef_archiver **archiver, struct ef_error *err);
 int ef_archiver_start(struct ef_archiver *archiver, struct ef_error *err);
 void ef_archiver_destroy(struct ef_archiver *archiver); /* NULL is fine. */
+
+/* What it writes to, for questions. */
+struct ef_archive *ef_archiver_archive(struct ef_archiver *archiver);
+
+/* For a question to the archive: asks for all that is in memory now to be handed
+ * over at once. Then enter is true, once, as soon as that has been done and fewer
+ * than EF_ARCHIVER_MAX_QUESTIONS are under way; it waits for a millisecond at
+ * most. Leave ends the question. */
+uint64_t ef_archiver_hurry(struct ef_archiver *archiver);
+bool ef_archiver_enter(struct ef_archiver *archiver, uint64_t ticket);
+void ef_archiver_leave(struct ef_archiver *archiver);
 
 void ef_archiver_stats(struct ef_archiver *archiver, struct ef_archiver_stats *stats);
 

@@ -24,6 +24,8 @@ analyzer_libanalyzer_a_SOURCES = \
 	analyzer/trace_arena.c analyzer/trace_arena.h \
 	analyzer/trace_cursor.c \
 	analyzer/trace_record.c analyzer/trace_record.h \
+	analyzer/trace_history.c analyzer/trace_history.h \
+	analyzer/trace_search.c analyzer/trace_search.h \
 	analyzer/trace_row.c analyzer/trace_row.h analyzer/trace_row_schema.c \
 	analyzer/trace_store.c analyzer/trace_store.h analyzer/trace_store_private.h \
 	analyzer/transit_table.c analyzer/transit_table.h \

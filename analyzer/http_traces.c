@@ -6,9 +6,11 @@
 
 #include <errno.h>
 #include <event2/buffer.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/trace_search.h"
 #include "base/parse_number.h"
 #include "filter/filter.h"
 #include "trace/trace_json.h"
@@ -26,7 +28,8 @@ struct answer {
     const char *analyzer;
     struct ef_filter *filter, *condition;
     struct ef_trace_query query;
-    struct ef_trace_cursor *cursor;
+    struct ef_trace_search *search;
+    struct ef_time last_write; /* Monotonic time. */
     bool is_ndjson;
     uint64_t count;
     struct evbuffer *out;
@@ -38,7 +41,7 @@ static void
 answer_destroy(void *ctx)
 {
     struct answer *a = ctx;
-    ef_trace_cursor_close(a->cursor);
+    ef_trace_search_destroy(a->search);
     ef_filter_destroy(a->filter);
     ef_filter_destroy(a->condition);
     if (a->out) {
@@ -135,11 +138,25 @@ write_trace(struct answer *a)
 }
 
 static void
+write_incomplete(struct answer *a, const char *error)
+{
+    json_t *list = json_pack("[{s:s, s:s}]", "analyzer", a->analyzer, "error", error);
+    char *text = json_dumps(list, JSON_COMPACT);
+    evbuffer_add_printf(a->out, ",\"incomplete\":%s", text ? text : "[{}]");
+    free(text);
+    json_decref(list);
+}
+
+static void
 write_end(struct answer *a)
 {
-    evbuffer_add_printf(
-        a->out, a->is_ndjson ? "{\"end\":true,\"count\":%llu,\"more\":%s}\n" : "],\"count\":%llu,\"more\":%s}\n",
-        (unsigned long long) a->count, ef_trace_cursor_more(a->cursor) ? "true" : "false");
+    const char *incomplete = ef_trace_search_incomplete(a->search);
+    evbuffer_add_printf(a->out, "%s\"count\":%llu,\"more\":%s", a->is_ndjson ? "{\"end\":true," : "],",
+                        (unsigned long long) a->count, ef_trace_search_more(a->search) ? "true" : "false");
+    if (incomplete) {
+        write_incomplete(a, incomplete);
+    }
+    evbuffer_add(a->out, "}\n", 2);
 }
 
 /* Writes up to a slice of the answer; false at its end. */
@@ -147,7 +164,7 @@ static bool
 fill(struct answer *a)
 {
     for (int steps = 0; steps < SLICE_STEPS && evbuffer_get_length(a->out) < SLICE_BYTES;) {
-        int rc = ef_trace_cursor_next(a->cursor, &a->trace);
+        int rc = ef_trace_search_next(a->search, &a->trace);
         if (!rc) {
             write_end(a);
             return false;
@@ -161,11 +178,26 @@ fill(struct answer *a)
     return true;
 }
 
+/* Who asks the archive may wait long for the first trace: a line without anything,
+ * once a second, says that we are at it. */
+static void
+keep_alive(struct answer *a)
+{
+    struct ef_time now = ef_time_mono();
+    if (evbuffer_get_length(a->out) > 0) {
+        a->last_write = now;
+    } else if (ef_time_diff_ns(now, a->last_write) >= EF_NS_PER_S) {
+        evbuffer_add(a->out, "\n", 1);
+        a->last_write = now;
+    }
+}
+
 static void
 produce(struct ef_http_request *req, void *ctx)
 {
     struct answer *a = ctx;
     bool is_more = fill(a);
+    keep_alive(a);
     bool is_silent = evbuffer_get_length(a->out) == 0;
     ef_http_stream_write(req, a->out);
     if (!is_more) {
@@ -192,11 +224,14 @@ ef_http_get_traces(struct ef_http_request *req, void *ctx)
         answer_destroy(a);
         return;
     }
-    if (ef_trace_store_query(analyzer->store, &a->query, &a->cursor, &err)) {
-        ef_http_reply_error(req, 503, "busy", -1, "%s", err.text);
+    int rc = ef_trace_search_create(analyzer->store, analyzer->archiver, &a->query, &a->search, &err);
+    if (rc) {
+        bool is_limit = rc == -EINVAL;
+        ef_http_reply_error(req, is_limit ? 400 : 503, is_limit ? "bad_limit" : "busy", -1, "%s", err.text);
         answer_destroy(a);
         return;
     }
+    a->last_write = ef_time_mono();
     if (!a->is_ndjson) {
         evbuffer_add_printf(a->out, "{\"traces\":[");
     }

@@ -307,6 +307,7 @@ hop_to_row(const struct ef_trace *t, const struct ef_hop *hop, struct ef_hop_row
     r->has_outer_ttl = hop->outer_ttl != hop->ttl;
     r->traffic_class = (uint8_t) (hop->dscp << 2 | hop->ecn);
     r->flags = hop->flags;
+    r->drop = hop->drop;
     r->has_port = hop->flags & EF_HOP_HAS_PORT;
     r->has_sequence = hop->flags & EF_HOP_HAS_SEQUENCE;
     r->has_clock = hop->flags & EF_HOP_HAS_SWITCH_TIME;
@@ -328,6 +329,7 @@ hop_of_row(const struct ef_trace *t, const struct ef_hop_row *r, struct ef_hop *
     hop->dscp = r->traffic_class >> 2;
     hop->ecn = r->traffic_class & 3;
     hop->flags = r->flags;
+    hop->drop = r->drop;
     hop->port = r->has_port ? r->port : 0;
     hop->sequence = r->has_sequence ? r->sequence : 0;
     hop->arrival.ns = (int64_t) ((uint64_t) t->start.ns + (uint64_t) r->arrival_ns);

@@ -96,6 +96,7 @@ static const struct ef_row_column columns[] = {
     HOP("traffic_class", EF_ROW_U8, traffic_class),
     HOP_FIXED("src_mac", src_mac),
     HOP("flags", EF_ROW_U8, flags),
+    HOP("drop", EF_ROW_U8, drop),
     HOP_IF("port", EF_ROW_U32, port, has_port),
     HOP_IF("sequence", EF_ROW_U32, sequence, has_sequence),
 };

@@ -39,8 +39,9 @@ struct stream {
     struct ef_http_call *call; /* NULL: over. */
     struct queue queue;
     struct ef_time last_start;
-    bool paused, ended; /* ended: the line that ends an answer has come. */
-    char error[300];    /* Why it is incomplete; "" if it is not. */
+    char incomplete[200]; /* What its last line says that is missing; "" if nothing is. */
+    bool paused, ended;   /* ended: the line that ends an answer has come. */
+    char error[300];      /* Why it is incomplete; "" if it is not. */
 };
 
 struct trace_query {
@@ -217,6 +218,15 @@ add_trace(struct stream *s, json_t *trace, struct ef_time start)
     event_active(s->query->wake, EV_TIMEOUT, 1);
 }
 
+/* An analyzer says itself when its answer lacks something. */
+static void
+note_incomplete(struct stream *s, const json_t *end)
+{
+    const json_t *first = json_array_get(json_object_get(end, "incomplete"), 0);
+    const char *error = json_string_value(json_object_get(first, "error"));
+    snprintf(s->incomplete, sizeof s->incomplete, "%s", error ? error : "");
+}
+
 static void
 on_line(void *ctx, char *line, size_t len)
 {
@@ -224,8 +234,8 @@ on_line(void *ctx, char *line, size_t len)
     json_t *record;
     struct ef_time start = {0};
     struct ef_error err = EF_ERROR_INIT;
-    if (!s->call) {
-        return; /* Abandoned within this very read. */
+    if (!s->call || !len) {
+        return; /* Abandoned within this very read; or an analyzer says that it is at it. */
     }
     int kind =
         s->ended ? ef_error_set(&err, -1, "more after its end") : trace_record_parse(line, len, &record, &start, &err);
@@ -238,6 +248,7 @@ on_line(void *ctx, char *line, size_t len)
     if (kind == TRACE_RECORD_END) {
         s->ended = true;
         s->query->more |= json_is_true(json_object_get(record, "more"));
+        note_incomplete(s, record);
     } else if (ef_time_before(start, s->last_start)) {
         abandon(s, "sent traces out of order");
     } else {
@@ -256,6 +267,8 @@ on_done(void *ctx, const struct ef_http_result *result)
         ef_http_result_explain(result, why, sizeof why);
     } else if (!s->ended) {
         snprintf(why, sizeof why, "its answer was cut off");
+    } else {
+        snprintf(why, sizeof why, "%s", s->incomplete);
     }
     end_stream(s, why);
 }

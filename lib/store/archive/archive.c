@@ -19,6 +19,9 @@
 
 enum { TURN_MS = 1000 };
 
+/* The times of no row. */
+static const struct ef_time never_from = {INT64_MAX}, never_to = {INT64_MIN};
+
 void
 ef_archive_path(const struct ef_archive *a, const char *name, char *path)
 {
@@ -85,7 +88,12 @@ take_up_spool(struct ef_archive *a, uint64_t number)
         return;
     }
     struct ef_segment segment = {
-        .number = number, .is_ended = true, .n_bytes = stat(path, &st) ? 0 : (uint64_t) st.st_size};
+        .number = number,
+        .is_ended = true,
+        .n_bytes = stat(path, &st) ? 0 : (uint64_t) st.st_size,
+        .from = {INT64_MIN},
+        .to = {INT64_MAX},
+    };
     ef_catalogue_add(&a->catalogue, &segment);
 }
 
@@ -141,8 +149,9 @@ open_directory(struct ef_archive *a, struct ef_error *err)
     uint64_t greatest = scan(a, d, false);
     scan(a, d, true);
     closedir(d);
+    a->first_number = greatest + 1;
     struct ef_spool_config config = {
-        .dir = a->dir, .ops = a->config.ops, .fingerprint = a->fingerprint, .next_number = greatest + 1};
+        .dir = a->dir, .ops = a->config.ops, .fingerprint = a->fingerprint, .next_number = a->first_number};
     return ef_spool_create(&config, &a->spool, err);
 }
 
@@ -219,7 +228,8 @@ ef_archive_open(const struct ef_archive_config *config, struct ef_archive **out,
         return rc;
     }
     struct ef_archive *a = ef_must_realloc(NULL, sizeof *a);
-    *a = (struct ef_archive){.config = *config, .dir = strdup(config->dir), .lock_fd = -1};
+    *a = (struct ef_archive){
+        .config = *config, .dir = strdup(config->dir), .lock_fd = -1, .from = never_from, .to = never_to};
     a->config.ops = config->ops ? config->ops : &ef_file_ops_real;
     a->config.segment_bytes = config->segment_bytes ? config->segment_bytes : EF_ARCHIVE_SEGMENT_BYTES;
     a->config.seal_ns = config->seal_ns ? config->seal_ns : EF_ARCHIVE_SEAL_NS;
@@ -284,13 +294,16 @@ ef_archive_close(struct ef_archive *a)
 void
 ef_archive_append(struct ef_archive *a, const void *row)
 {
+    int64_t time = (int64_t) ef_row_get_number(&a->config.schema->columns[0], row);
+    a->from.ns = EF_MIN(a->from.ns, time);
+    a->to.ns = EF_MAX(a->to.ns, time);
     a->row.len = 0;
     ef_row_encode(a->config.schema, row, &a->row);
     ef_spool_append(a->spool, a->row.data, a->row.len);
 }
 
-/* Lets the catalogue know the file that is appended to, and its size. A file
- * that the spool gave up after a failure has ended. */
+/* Lets the catalogue know the file that is appended to, its size and its times.
+ * A file that the spool gave up after a failure has ended. */
 static void
 note_file(struct ef_archive *a)
 {
@@ -301,12 +314,16 @@ note_file(struct ef_archive *a)
     }
     struct ef_segment *s = ef_catalogue_find(&a->catalogue, number);
     if (!s) {
-        struct ef_segment fresh = {.number = number};
+        struct ef_segment fresh = {.number = number, .from = never_from, .to = never_to};
         s = ef_catalogue_add(&a->catalogue, &fresh);
         a->file_began = ef_time_mono();
     }
     s->n_bytes = ef_spool_size(a->spool);
+    s->from.ns = EF_MIN(s->from.ns, a->from.ns);
+    s->to.ns = EF_MAX(s->to.ns, a->to.ns);
     pthread_mutex_unlock(&a->mutex);
+    a->from = never_from;
+    a->to = never_to;
 }
 
 void

@@ -85,19 +85,25 @@ struct ef_archive_query {
     struct ef_time from, to; /* Of column 0, both included. */
     const struct ef_archive_bound *bounds;
     unsigned n_bounds;
+    bool oldest_first;
+    /* Of rows that were appended since the archive was opened only those up to
+     * `fresh_to`: the asker has the others in memory. */
+    bool limits_fresh;
+    struct ef_time fresh_to;
+    const bool *wanted; /* As for ef_parquet_reader_group(); borrowed. NULL: all columns. */
 };
 
 /* Starts an answer over what was flushed. The query's bounds are copied. */
 struct ef_archive_cursor *ef_archive_query(struct ef_archive *archive, const struct ef_archive_query *query);
 void ef_archive_cursor_close(struct ef_archive_cursor *cursor); /* NULL is fine. */
 
-/* The next batch of matching rows, the newest segment first, in no order within
- * it; they are good until the next call. Returns 1 and `*rows`, which may be
- * empty; 0 at the end. `*newest` is a time after which no later batch has a row;
- * NULL is fine. */
-int ef_archive_next(struct ef_archive_cursor *cursor, struct ef_row_set **rows, struct ef_time *newest);
+/* The next batch of matching rows, at most some ten thousand, segment by segment
+ * from the newest (or the oldest), in no order within one; they are good until
+ * the next call. Returns 1 and `*rows`, which may be empty; 0 at the end. `*edge`
+ * is a time after which (or before which) no later batch has a row; NULL is fine. */
+int ef_archive_next(struct ef_archive_cursor *cursor, struct ef_row_set **rows, struct ef_time *edge);
 
-/* How many segments could not be read. */
+/* How many segments or row groups could not be read. */
 uint64_t ef_archive_n_failed(const struct ef_archive_cursor *cursor);
 
 #endif

@@ -12,13 +12,14 @@ struct ef_archive {
     struct ef_archive_config config;
     char *dir;
     uint64_t fingerprint;
+    uint64_t first_number; /* Of what is appended since the opening. */
     int lock_fd;
 
     /* The appending thread's. */
     struct ef_spool *spool;
     struct ef_buffer row;
     struct ef_time file_began; /* Monotonic time. */
-    uint64_t noted_number;     /* The spool file that the catalogue knows. */
+    struct ef_time from, to;   /* Of the rows appended since the catalogue was told. */
 
     pthread_t sealer;
     bool has_sealer;

@@ -19,7 +19,7 @@ struct ef_segment {
     bool is_ended;                  /* A spool file to which nothing is appended any more. */
     char name[EF_SEGMENT_NAME_MAX]; /* Of a sealed segment's file. */
     uint64_t n_rows, n_bytes;
-    struct ef_time from, to; /* Of its rows; unsealed: not known. */
+    struct ef_time from, to; /* Of its rows; all of time for a spool file that a crash left. */
 };
 
 struct ef_catalogue {

@@ -73,6 +73,16 @@ void ef_spool_path(const char *dir, uint64_t number, char *path);
 /* The number in the name of a spool file, or 0 if it is none. */
 uint64_t ef_spool_number_of_name(const char *name);
 
+/* Reads the whole records of the file at `path`, in order. Creating it returns 0;
+ * -EBADMSG if that is no spool file of that fingerprint; or another negative
+ * errno. Next returns 1 and a record, which is good until the next call; 0 at
+ * the end of such, behind which `torn` bytes follow; or a negative errno. */
+struct ef_spool_reader;
+int ef_spool_reader_create(const char *path, uint64_t fingerprint, struct ef_spool_reader **reader);
+int ef_spool_reader_next(struct ef_spool_reader *reader, const uint8_t **record, size_t *len);
+uint64_t ef_spool_reader_torn(const struct ef_spool_reader *reader);
+void ef_spool_reader_destroy(struct ef_spool_reader *reader); /* NULL is fine. */
+
 /* Calls `each` for every whole record of the file at `path`, in order, until it
  * returns false. `*torn_bytes` is what follows them. Returns 0; -EBADMSG if it
  * is no spool file of that fingerprint; or another negative errno. */

@@ -34,7 +34,7 @@ ef_spool_number_of_name(const char *name)
     return errno || strcmp(end, NAME_SUFFIX) ? 0 : number;
 }
 
-struct reader {
+struct ef_spool_reader {
     int fd;
     struct ef_buffer bytes;
     size_t at; /* In `bytes`. */
@@ -43,7 +43,7 @@ struct reader {
 /* Makes `n` bytes available at `at`. Returns 1, 0 if the file ends before, or a
  * negative errno. */
 static int
-need(struct reader *r, size_t n)
+need(struct ef_spool_reader *r, size_t n)
 {
     while (r->bytes.len - r->at < n) {
         if (r->at > READ_BYTES) {
@@ -65,7 +65,7 @@ need(struct reader *r, size_t n)
 }
 
 static int
-read_header(struct reader *r, uint64_t fingerprint)
+read_header(struct ef_spool_reader *r, uint64_t fingerprint)
 {
     int rc = need(r, SPOOL_HEADER_BYTES);
     if (rc <= 0) {
@@ -79,34 +79,61 @@ read_header(struct reader *r, uint64_t fingerprint)
                : 0;
 }
 
-/* The next whole record: 1 with `*len`, its bytes at r->at; 0 at the end of such. */
-static int
-next_record(struct reader *r, uint32_t *len)
+int
+ef_spool_reader_create(const char *path, uint64_t fingerprint, struct ef_spool_reader **out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return -errno;
+    }
+    struct ef_spool_reader *r = ef_must_realloc(NULL, sizeof *r);
+    *r = (struct ef_spool_reader){.fd = fd};
+    int rc = read_header(r, fingerprint);
+    if (rc) {
+        ef_spool_reader_destroy(r);
+        return rc;
+    }
+    *out = r;
+    return 0;
+}
+
+void
+ef_spool_reader_destroy(struct ef_spool_reader *r)
+{
+    if (r) {
+        ef_buffer_deinit(&r->bytes);
+        close(r->fd);
+        free(r);
+    }
+}
+
+int
+ef_spool_reader_next(struct ef_spool_reader *r, const uint8_t **record, size_t *len)
 {
     int rc = need(r, SPOOL_RECORD_BYTES);
     if (rc <= 0) {
         return rc;
     }
-    const uint8_t *head = r->bytes.data + r->at;
-    uint32_t check = ef_load_le32(head + 4);
-    *len = ef_load_le32(head);
-    if (*len > EF_SPOOL_MAX_RECORD) {
+    uint32_t n = ef_load_le32(r->bytes.data + r->at);
+    if (n > EF_SPOOL_MAX_RECORD) {
         return 0;
     }
-    rc = need(r, SPOOL_RECORD_BYTES + *len);
+    rc = need(r, SPOOL_RECORD_BYTES + n);
     if (rc <= 0) {
         return rc;
     }
-    if (check != ef_spool_check(*len, r->bytes.data + r->at + SPOOL_RECORD_BYTES)) {
+    const uint8_t *head = r->bytes.data + r->at;
+    if (ef_load_le32(head + 4) != ef_spool_check(n, head + SPOOL_RECORD_BYTES)) {
         return 0;
     }
-    r->at += SPOOL_RECORD_BYTES;
+    *record = head + SPOOL_RECORD_BYTES;
+    *len = n;
+    r->at += SPOOL_RECORD_BYTES + n;
     return 1;
 }
 
-/* What is left of the file behind r->at. */
-static uint64_t
-bytes_left(const struct reader *r)
+uint64_t
+ef_spool_reader_torn(const struct ef_spool_reader *r)
 {
     off_t here = lseek(r->fd, 0, SEEK_CUR), end = lseek(r->fd, 0, SEEK_END);
     return r->bytes.len - r->at + (end > here ? (uint64_t) (end - here) : 0);
@@ -116,21 +143,20 @@ int
 ef_spool_read(const char *path, uint64_t fingerprint, bool (*each)(void *ctx, const uint8_t *record, size_t len),
               void *ctx, uint64_t *torn_bytes)
 {
-    struct reader r = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
-    uint32_t len;
-    if (r.fd < 0) {
-        return -errno;
-    }
-    int rc = read_header(&r, fingerprint);
+    struct ef_spool_reader *r;
+    const uint8_t *record;
+    size_t len;
     *torn_bytes = 0;
-    while (!rc && (rc = next_record(&r, &len)) > 0) {
-        rc = each(ctx, r.bytes.data + r.at, len) ? 0 : 1;
-        r.at += len;
+    int rc = ef_spool_reader_create(path, fingerprint, &r);
+    if (rc) {
+        return rc;
+    }
+    while ((rc = ef_spool_reader_next(r, &record, &len)) > 0 && each(ctx, record, len)) {
+        continue;
     }
     if (!rc) {
-        *torn_bytes = bytes_left(&r);
+        *torn_bytes = ef_spool_reader_torn(r);
     }
-    ef_buffer_deinit(&r.bytes);
-    close(r.fd);
-    return rc < 0 ? rc : 0;
+    ef_spool_reader_destroy(r);
+    return EF_MIN(rc, 0);
 }

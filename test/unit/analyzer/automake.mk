@@ -5,6 +5,7 @@ EF_ANALYZER_TESTS = \
 	test/unit/analyzer/test_assemble \
 	test/unit/analyzer/test_last_hops \
 	test/unit/analyzer/test_trace_row \
+	test/unit/analyzer/test_trace_search \
 	test/unit/analyzer/test_trace_store \
 	test/unit/analyzer/test_truth
 EF_ANALYZER_TEST_LDADD = analyzer/libanalyzer.a $(EF_TEST_LDADD)
@@ -26,6 +27,10 @@ test_unit_analyzer_test_trace_store_LDADD = $(EF_ANALYZER_TEST_LDADD)
 test_unit_analyzer_test_trace_row_SOURCES = test/unit/analyzer/test_trace_row.c
 test_unit_analyzer_test_trace_row_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_analyzer_test_trace_row_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
+test_unit_analyzer_test_trace_search_SOURCES = test/unit/analyzer/test_trace_search.c
+test_unit_analyzer_test_trace_search_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_analyzer_test_trace_search_LDADD = $(EF_ANALYZER_TEST_LDADD)
 
 test_unit_analyzer_test_archiver_SOURCES = test/unit/analyzer/test_archiver.c
 test_unit_analyzer_test_archiver_CPPFLAGS = $(EF_TEST_CPPFLAGS)

@@ -49,6 +49,7 @@ make_trace(struct ef_trace *t, const uint8_t *bytes, uint32_t len, uint32_t wire
                                .has_switch_time = any & 4,
                                .truncated = any & 8,
                                .egress = any & 16,
+                               .switch_drop = any >> 36 & 7,
                                .port = (uint32_t) (any >> 40),
                                .sequence = (uint32_t) (any >> 8),
                                .switch_time = {any & 32 ? (int64_t) random_number() : t->start.ns + (int64_t) i}};
