@@ -20,6 +20,12 @@ enum {
 /* A difference of the machine's clock up to this is adjusting, not setting. */
 #define CLOCK_STEP_NS (50 * EF_NS_PER_MS)
 
+static int64_t
+real_less_mono(void)
+{
+    return ef_time_diff_ns(ef_time_real(), ef_time_mono());
+}
+
 static int
 init_feeds(struct ef_ingest *in)
 {
@@ -44,7 +50,9 @@ ef_ingest_init(struct ef_ingest *in, const struct ef_ingest_config *config, stru
     in->config = *config;
     in->stamp = (struct ef_time){INT64_MIN};
     atomic_init(&in->clock, INT64_MIN);
-    int rc = ef_source_open(config->spec, config->ring_bytes, &in->source, err);
+    in->start_offset = real_less_mono();
+    in->source = config->source;
+    int rc = in->source ? 0 : ef_source_open(config->spec, config->ring_bytes, &in->source, err);
     if (!rc && (init_feeds(in) || ef_switch_table_init(&in->switches) ||
                 (config->takes_loss_reports && ef_loss_table_init(&in->losses)))) {
         rc = ef_error_set(err, -ENOMEM, "no memory for the rings of source '%.60s'", config->spec);
@@ -70,12 +78,6 @@ ef_ingest_deinit(struct ef_ingest *in)
 }
 
 /* --- Time ------------------------------------------------------------------- */
-
-static int64_t
-real_less_mono(void)
-{
-    return ef_time_diff_ns(ef_time_real(), ef_time_mono());
-}
 
 /* What has to be added to real time now to undo what was set since the start. */
 static int64_t
@@ -231,29 +233,32 @@ finish(struct ef_ingest *in, int code)
     }
 }
 
+int
+ef_ingest_turn(struct ef_ingest *in, int timeout_ms)
+{
+    struct ef_frame frames[EF_BURST];
+    int64_t asked = ef_time_mono().ns + in->start_offset;
+    int n = ef_source_receive(in->source, frames, EF_BURST, timeout_ms);
+    note_away(in, n == -ENODEV);
+    if (n > 0) {
+        take_burst(in, frames, n);
+    } else if (n == 0 || n == -ENODEV) {
+        /* Nothing is waiting: all until we asked was handed over. */
+        publish_clock(in, EF_MAX(asked, in->stamp.ns));
+    }
+    if (n <= 0 || in->n_turns++ % OVERFLOW_CHECK_BURSTS == 0) {
+        note_overflows(in);
+    }
+    return n;
+}
+
 static void *
 run(void *arg)
 {
     struct ef_ingest *in = arg;
-    struct ef_frame frames[EF_BURST];
     int n = 0;
-    in->start_offset = real_less_mono();
-    for (unsigned burst = 0; !atomic_load_explicit(&in->stop, memory_order_relaxed); burst++) {
-        int64_t asked = ef_time_mono().ns + in->start_offset;
-        n = ef_source_receive(in->source, frames, EF_BURST, RECEIVE_TIMEOUT_MS);
-        note_away(in, n == -ENODEV);
-        if (n < 0 && n != -ENODEV) {
-            break;
-        }
-        if (n > 0) {
-            take_burst(in, frames, n);
-        } else {
-            /* Nothing is waiting: all until we asked was handed over. */
-            publish_clock(in, EF_MAX(asked, in->stamp.ns));
-        }
-        if (n <= 0 || burst % OVERFLOW_CHECK_BURSTS == 0) {
-            note_overflows(in);
-        }
+    while ((n >= 0 || n == -ENODEV) && !atomic_load_explicit(&in->stop, memory_order_relaxed)) {
+        n = ef_ingest_turn(in, RECEIVE_TIMEOUT_MS);
     }
     note_overflows(in);
     if (n < 0 && n != -ENODEV) {

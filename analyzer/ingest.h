@@ -26,7 +26,8 @@
 enum ef_ingest_state { EF_INGEST_RUNS, EF_INGEST_AWAY, EF_INGEST_ENDED, EF_INGEST_FAILED };
 
 struct ef_ingest_config {
-    const char *spec; /* Borrowed, like all here. */
+    const char *spec;         /* Borrowed, like all here but the next. */
+    struct ef_source *source; /* Open already, and closed by us; NULL: the one that `spec` names. */
     uint64_t ring_bytes;
     uint32_t feed_slots;
     unsigned n_workers;
@@ -56,6 +57,7 @@ struct ef_ingest {
     struct ef_time stamp; /* The last one given. */
     int64_t start_offset; /* Real less monotonic time at the start. */
     uint64_t touched;     /* Bit per worker that got something of this burst. */
+    unsigned n_turns;
 };
 
 enum { EF_INGEST_MAX_WORKERS = 64 };
@@ -68,6 +70,10 @@ int ef_ingest_start(struct ef_ingest *in, struct ef_error *err);
 /* Stops the thread, if it runs. */
 void ef_ingest_stop(struct ef_ingest *in);
 void ef_ingest_deinit(struct ef_ingest *in);
+
+/* Does once what the thread does in a loop, and waits up to `timeout_ms` for
+ * frames. Returns what ef_source_receive() did. */
+int ef_ingest_turn(struct ef_ingest *in, int timeout_ms);
 
 /* Which worker takes copies with this flow hash. */
 static inline unsigned

@@ -180,6 +180,19 @@ read_document(struct ef_last_hops *l, const json_t *document, struct ef_error *e
 }
 
 int
+ef_last_hops_create(const json_t *document, struct ef_last_hops **out, struct ef_error *err)
+{
+    struct ef_last_hops *l = calloc(1, sizeof *l);
+    int rc = l ? read_document(l, document, err) : ef_error_set(err, -ENOMEM, "out of memory");
+    if (rc) {
+        ef_last_hops_destroy(l);
+        return rc;
+    }
+    *out = l;
+    return 0;
+}
+
+int
 ef_last_hops_load(const char *file, struct ef_last_hops **out, struct ef_error *err)
 {
     json_error_t why;
@@ -187,15 +200,9 @@ ef_last_hops_load(const char *file, struct ef_last_hops **out, struct ef_error *
     if (!document) {
         return ef_error_set(err, -EINVAL, "%s: %s (line %d)", file, why.text, why.line);
     }
-    struct ef_last_hops *l = calloc(1, sizeof *l);
-    int rc = l ? read_document(l, document, err) : ef_error_set(err, -ENOMEM, "out of memory");
+    int rc = ef_last_hops_create(document, out, err);
     json_decref(document);
-    if (rc) {
-        ef_last_hops_destroy(l);
-        return ef_error_prefix(err, rc, "%s", file);
-    }
-    *out = l;
-    return 0;
+    return rc ? ef_error_prefix(err, rc, "%s", file) : 0;
 }
 
 void

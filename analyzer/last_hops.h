@@ -12,6 +12,7 @@
 #ifndef EF_ANALYZER_LAST_HOPS_H
 #define EF_ANALYZER_LAST_HOPS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,8 +29,9 @@ struct ef_last_hop {
 
 struct ef_last_hops;
 
-/* Returns 0, or -EINVAL, -ENOMEM or what the file's opening gave, with `err`. */
+/* Returns 0, or -EINVAL or -ENOMEM with `err`. */
 int ef_last_hops_load(const char *file, struct ef_last_hops **last_hops, struct ef_error *err);
+int ef_last_hops_create(const json_t *document, struct ef_last_hops **last_hops, struct ef_error *err);
 void ef_last_hops_destroy(struct ef_last_hops *last_hops); /* NULL is fine. */
 
 /* NULL if nothing is known about the address. */

@@ -21,9 +21,13 @@ test_bench_bench_dpdk_CPPFLAGS = $(AM_CPPFLAGS) $(DPDK_CFLAGS)
 test_bench_bench_dpdk_LDADD = reshuffler/libreshuffler.a $(EF_LIBS)
 endif
 BENCHES += test/bench/bench_assemble
-test_bench_bench_assemble_SOURCES = test/bench/bench_assemble.c test/bench/bench.h
+test_bench_bench_assemble_SOURCES = test/bench/bench_assemble.c test/bench/bench.h test/bench/copy_stream.h
 test_bench_bench_assemble_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 test_bench_bench_assemble_LDADD = analyzer/libanalyzer.a $(EF_LIBS)
+BENCHES += test/bench/bench_analyze
+test_bench_bench_analyze_SOURCES = test/bench/bench_analyze.c test/bench/bench.h test/bench/copy_stream.h
+test_bench_bench_analyze_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
+test_bench_bench_analyze_LDADD = analyzer/libanalyzer.a $(EF_LIBS)
 BENCHES += test/bench/bench_filter
 test_bench_bench_filter_SOURCES = test/bench/bench_filter.c test/bench/bench.h
 test_bench_bench_filter_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test

@@ -18,27 +18,23 @@
 #include "analyzer/trace_store.h"
 #include "base/hash.h"
 #include "bench/bench.h"
-#include "packet/build.h"
+#include "bench/copy_stream.h"
 
 enum {
-    HOPS = 5,
+    HOPS = EF_STREAM_HOPS,
     SPREAD = 2000, /* Packets between two hops of one. */
     OPEN = 600000, /* Traces open at any time. */
     CHUNK = 8192,  /* Copies made at once, outside the measured time. */
     CHUNKS = 128,  /* Per run. */
-    GAP_NS = 1000, /* Between two packets, in the copies' time. */
-    FRAME = 192,
+    GAP_NS = EF_STREAM_GAP_NS,
+    FRAME = EF_STREAM_FRAME,
     LINES_PER_TRACE = HOPS * 3 + 1 + 1 + HOPS + 3,
 };
 
 struct bench {
     struct ef_assembler *assembler;
     struct ef_trace_store *store;
-    uint64_t step; /* Where the stream of copies is: packet and hop. */
-    unsigned hop;
-    struct ef_time now;
-    uint8_t frame[HOPS][FRAME]; /* A copy of each hop, whose packet is patched in. */
-    uint32_t frame_len, inner_at;
+    struct ef_copy_stream stream;
     struct ef_copy_record *records; /* CHUNK of each. */
     uint8_t *frames;
     struct ef_time *arrivals;
@@ -65,61 +61,17 @@ core_seconds(void)
 /* --- Copies ---------------------------------------------------------------------- */
 
 static void
-build_hop(struct bench *b, unsigned hop)
-{
-    uint8_t original[FRAME];
-    struct ef_build build;
-    ef_build_start(&build, original, sizeof original);
-    ef_build_eth(&build);
-    ef_build_ipv4(&build, "10.0.0.1", "10.200.0.1")[8] = (uint8_t) (64 - hop);
-    ef_build_tcp(&build, 1000, 80, EF_TCP_SYN);
-    int len = ef_build_finish(&build);
-    struct ef_copy copy = {
-        .switch_address = {[10] = 0xff, 0xff, 10, 255, 0, (uint8_t) hop},
-        .target_address = {[10] = 0xff, 0xff, 10, 255, 255, 1},
-        .encapsulation = EF_ENCAP_ERSPAN3,
-        .has_sequence = true,
-        .has_port = true,
-        .port = 1,
-        .has_switch_time = true,
-        .switch_time = {1795228200 * EF_NS_PER_S},
-        .original = original,
-        .original_len = (uint32_t) len,
-        .original_wire_len = (uint32_t) len,
-    };
-    int outer_len = ef_copy_build_headers(&copy, b->frame[hop], FRAME);
-    check(len > 0 && outer_len > 0 && outer_len + len <= FRAME, "cannot build a copy");
-    memcpy(b->frame[hop] + outer_len, original, (size_t) len);
-    b->frame_len = (uint32_t) (outer_len + len);
-    b->inner_at = (uint32_t) outer_len;
-}
-
-/* Makes the next CHUNK frames of the stream. */
-static void
 make_frames(struct bench *b)
 {
-    for (unsigned i = 0; i < CHUNK;) {
-        uint64_t packet = b->step - (uint64_t) b->hop * SPREAD;
-        if (b->step >= (uint64_t) b->hop * SPREAD) {
-            uint8_t *frame = b->frames + (size_t) i * FRAME;
-            memcpy(frame, b->frame[b->hop], b->frame_len);
-            ef_store_be32(frame + b->inner_at + 14 + 12, (uint32_t) packet); /* IP source. */
-            b->arrivals[i++].ns = (int64_t) b->step * GAP_NS;
-        }
-        if (++b->hop == HOPS) {
-            b->hop = 0;
-            b->step++;
-        }
-    }
-    b->now = b->arrivals[CHUNK - 1];
+    ef_copy_stream_make(&b->stream, b->frames, b->arrivals, CHUNK);
 }
 
 static void
 parse(struct bench *b, struct ef_copy_record *record, unsigned i)
 {
     uint64_t flow_hash;
-    enum ef_drop_reason why = ef_copy_record_of_frame(record, &flow_hash, b->frames + (size_t) i * FRAME, b->frame_len,
-                                                      b->frame_len, b->arrivals[i]);
+    enum ef_drop_reason why = ef_copy_record_of_frame(record, &flow_hash, b->frames + (size_t) i * FRAME,
+                                                      b->stream.frame_len, b->stream.frame_len, b->arrivals[i]);
     check(!why, "a copy was refused");
     record->stamp = b->arrivals[i];
     ef_bench_keep(flow_hash);
@@ -220,9 +172,7 @@ init(struct bench *b)
     b->frames = malloc((size_t) CHUNK * FRAME);
     b->arrivals = malloc(CHUNK * sizeof *b->arrivals);
     check(b->records && b->frames && b->arrivals, "out of memory");
-    for (unsigned hop = 0; hop < HOPS; hop++) {
-        build_hop(b, hop);
-    }
+    check(ef_copy_stream_init(&b->stream, 0, SPREAD), "cannot build a copy");
 }
 
 static void
@@ -247,7 +197,7 @@ main(void)
 {
     static struct bench b;
     init(&b);
-    while (b.step < (uint64_t) OPEN * 3 / 2) { /* Until as many close as open. */
+    while (b.stream.step < (uint64_t) OPEN * 3 / 2) { /* Until as many close as open. */
         make_records(&b);
         assemble_records(&b);
     }
