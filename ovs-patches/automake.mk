@@ -31,7 +31,8 @@ EXTRA_DIST += \
 	ovs-patches/0019-tests-Keep-the-Everflow-fuzz-target-fast-and-small.patch \
 	ovs-patches/0020-everflow-Copy-dropped-packets-with-the-reason.patch \
 	ovs-patches/0021-tests-Wait-for-the-new-flow-before-a-copy-takes-it.patch \
-	ovs-patches/0022-ofproto-dpif-xlate-Tell-neighbor-advertisements-from.patch
+	ovs-patches/0022-ofproto-dpif-xlate-Tell-neighbor-advertisements-from.patch \
+	ovs-patches/0023-everflow-Send-ICMP-time-exceeded.patch
 
 # What it put on the wire: the contract with lib/packet.
 EXTRA_DIST += \
