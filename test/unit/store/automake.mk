@@ -61,9 +61,16 @@ test_unit_store_test_spool_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
 test_unit_store_test_spool_LDADD = $(EF_TEST_LDADD)
 check_PROGRAMS += test/unit/store/test_archive
 TESTS += test/unit/store/test_archive
-test_unit_store_test_archive_SOURCES = test/unit/store/test_archive.c test/unit/store/failing_ops.h
+test_unit_store_test_archive_SOURCES = test/unit/store/test_archive.c test/unit/store/archive_rows.h \
+	test/unit/store/failing_ops.h
 test_unit_store_test_archive_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
 test_unit_store_test_archive_LDADD = $(EF_TEST_LDADD)
+check_PROGRAMS += test/unit/store/test_archive_crash
+TESTS += test/unit/store/test_archive_crash
+test_unit_store_test_archive_crash_SOURCES = test/unit/store/test_archive_crash.c test/unit/store/archive_rows.h \
+	test/unit/store/failing_ops.h
+test_unit_store_test_archive_crash_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
+test_unit_store_test_archive_crash_LDADD = $(EF_TEST_LDADD)
 endif
 TESTS += test/unit/store/snapshot_model.sh
 EXTRA_DIST += test/unit/store/snapshot_model.sh test/unit/store/snapshot.pml

@@ -11,7 +11,7 @@
 #include "store/archive/file_ops.h"
 
 /* errno of the next calls, 0: they work. */
-static _Atomic int fail_open, fail_write, fail_truncate, fail_sync, fail_rename;
+static _Atomic int fail_open, fail_write, fail_truncate, fail_sync, fail_rename, fail_unlink;
 /* Writes take at most so many bytes, and then so many in all before fail_write. */
 static _Atomic int64_t write_at_most = INT64_MAX, write_room = INT64_MAX;
 
@@ -63,6 +63,12 @@ failing_rename(const char *from, const char *to)
     return failing(fail_rename) ? -1 : ef_file_ops_real.rename(from, to);
 }
 
+static int
+failing_unlink(const char *path)
+{
+    return failing(fail_unlink) ? -1 : unlink(path);
+}
+
 static const struct ef_file_ops failing_ops = {
     .open = failing_open,
     .write = failing_write,
@@ -70,7 +76,7 @@ static const struct ef_file_ops failing_ops = {
     .fdatasync = failing_sync,
     .fsync = failing_sync,
     .rename = failing_rename,
-    .unlink = unlink,
+    .unlink = failing_unlink,
 };
 
 #endif

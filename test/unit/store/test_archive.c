@@ -1,149 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The archive: each row is there once, over sealing, restarts, kills and disks
- * that fail; the oldest segments go; what is not ours stays. */
+/* The archive: each row is there once, over sealing, restarts and disks that fail;
+ * the oldest segments go; what is not ours stays. See also test_archive_crash.c. */
 #include <config.h>
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <cmocka.h>
 
-#include "store/archive/archive.h"
-#include "store/archive/byte_buffer.h"
-#include "store/archive/catalogue.h"
-#include "unit/store/failing_ops.h"
-
-struct row {
-    struct ef_time time;
-    uint64_t number;
-    uint32_t group;
-};
-
-static const struct ef_row_column columns[] = {
-    {"time", EF_ROW_TIME, offsetof(struct row, time)},
-    {"number", EF_ROW_U64, offsetof(struct row, number)},
-    {"group", EF_ROW_U32, offsetof(struct row, group)},
-};
-static const struct ef_row_schema schema = {
-    .columns = columns, .n_columns = 3, .row_bytes = sizeof(struct row), .sort = {2, 0}, .n_sort = 2};
-
-enum { MAX_NUMBER = 1 << 22, SEGMENT_ROWS = 100, RECORD_BYTES = 28 };
-static uint8_t seen[MAX_NUMBER];
-static char dir[64];
-
-static int
-make_dir(void **state)
-{
-    strcpy(dir, "/tmp/ef-archive-XXXXXX");
-    fail_open = fail_write = fail_truncate = fail_sync = fail_rename = 0;
-    write_at_most = write_room = INT64_MAX;
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-/* Counts the names that contain `part`, and removes them if asked. */
-static unsigned
-names(const char *part, bool remove)
-{
-    char path[512];
-    unsigned n = 0;
-    DIR *d = opendir(dir);
-    for (struct dirent *e; (e = readdir(d));) {
-        if (e->d_name[0] != '.' && strstr(e->d_name, part)) {
-            n++;
-            snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-            if (remove) {
-                unlink(path);
-            }
-        }
-    }
-    closedir(d);
-    return n;
-}
-
-static int
-remove_dir(void **state)
-{
-    names("", true);
-    return rmdir(dir);
-}
-
-static struct ef_archive *
-open_archive(const struct ef_archive_config *more)
-{
-    struct ef_archive_config config = more ? *more : (struct ef_archive_config){0};
-    struct ef_archive *archive;
-    struct ef_error err = EF_ERROR_INIT;
-    config.dir = dir;
-    config.schema = &schema;
-    config.ops = &failing_ops;
-    config.segment_bytes = config.segment_bytes ? config.segment_bytes : 20 + SEGMENT_ROWS * RECORD_BYTES;
-    int rc = ef_archive_open(&config, &archive, &err);
-    if (rc) {
-        fail_msg("%s", err.text);
-    }
-    return archive;
-}
-
-static void
-append(struct ef_archive *archive, uint64_t number)
-{
-    struct row row = {{(int64_t) number * EF_NS_PER_S}, number, (uint32_t) (number % 7)};
-    ef_archive_append(archive, &row);
-}
-
-/* Marks what the query finds in `seen`; returns how many. */
-static uint64_t
-ask(struct ef_archive *archive, const struct ef_archive_query *query)
-{
-    struct ef_archive_cursor *cursor = ef_archive_query(archive, query);
-    struct ef_row_set *rows;
-    uint64_t n = 0;
-    struct ef_time newest = {INT64_MAX}, before;
-    memset(seen, 0, sizeof seen);
-    while ((before = newest, ef_archive_next(cursor, &rows, &newest))) {
-        for (uint32_t i = 0; i < rows->n_rows; i++) {
-            struct row row = *(const struct row *) rows->rows[i];
-            assert_true(row.number < MAX_NUMBER);
-            assert_int_equal(row.time.ns, (int64_t) row.number * EF_NS_PER_S);
-            assert_true(row.time.ns <= before.ns);
-            seen[row.number]++;
-            n++;
-        }
-    }
-    assert_int_equal(ef_archive_n_failed(cursor), 0);
-    ef_archive_cursor_close(cursor);
-    return n;
-}
-
-static const struct ef_archive_query everything = {.from = {INT64_MIN}, .to = {INT64_MAX}};
-
-/* Asserts that exactly the numbers from `first` up to `end` are there, once each. */
-static void
-check_all(struct ef_archive *archive, uint64_t first, uint64_t end)
-{
-    assert_int_equal(ask(archive, &everything), end - first);
-    for (uint64_t i = first; i < end; i++) {
-        assert_int_equal(seen[i], 1);
-    }
-}
-
-static void
-wait_sealed(struct ef_archive *archive, uint64_t n)
-{
-    struct ef_archive_stats stats;
-    struct ef_time deadline = ef_time_add_ms(ef_time_mono(), 60000);
-    do {
-        usleep(500);
-        ef_archive_stats(archive, &stats);
-        assert_true(ef_time_before(ef_time_mono(), deadline));
-    } while (stats.n_sealed < n);
-}
+#include "unit/store/archive_rows.h"
 
 static void
 test_life(void **state)
@@ -282,9 +145,11 @@ test_sealing_fails(void **state)
         append(archive, i);
         ef_archive_flush(archive);
     }
+    struct ef_time deadline = ef_time_add_ms(ef_time_mono(), PATIENCE_MS);
     do {
         usleep(500);
         ef_archive_stats(archive, &stats);
+        assert_true(ef_time_before(ef_time_mono(), deadline));
     } while (!stats.n_failed_seals);
     assert_int_equal(stats.n_sealed, 0);
     check_all(archive, 0, 250);
@@ -327,61 +192,6 @@ test_disk_full(void **state)
     ef_archive_close(archive);
 }
 
-/* --- Kill ------------------------------------------------------------------------------ */
-
-/* Appends from `first` on until it is killed, and says what it flushed. */
-static void
-write_until_killed(uint64_t first, int said)
-{
-    struct ef_archive *archive = open_archive(NULL);
-    for (uint64_t i = first;; i++) {
-        append(archive, i);
-        if (i % 5 == 0) {
-            ef_archive_flush(archive);
-            if (write(said, &i, sizeof i) != sizeof i) {
-                _exit(1);
-            }
-        }
-    }
-}
-
-/* EF_KILL_ROUNDS says how often; a process is killed at a random instant while it
- * writes, seals or starts; what it had flushed is there once, and nothing else. */
-static void
-test_kill(void **state)
-{
-    const char *rounds = getenv("EF_KILL_ROUNDS");
-    uint64_t first = 0;
-    srand(1);
-    for (long round = 0; round < (rounds ? atol(rounds) : 30); round++) {
-        int said[2];
-        uint64_t last = first, number;
-        assert_int_equal(pipe(said), 0);
-        pid_t pid = fork();
-        if (!pid) {
-            write_until_killed(first, said[1]);
-        }
-        close(said[1]);
-        usleep((useconds_t) (rand() % 30000));
-        kill(pid, SIGKILL);
-        assert_int_equal(waitpid(pid, NULL, 0), pid);
-        bool has_said = false;
-        while (read(said[0], &number, sizeof number) == sizeof number) {
-            last = number;
-            has_said = true;
-        }
-        close(said[0]);
-        struct ef_archive *archive = open_archive(NULL);
-        uint64_t n = ask(archive, &everything);
-        assert_true(n >= (has_said ? last + 1 : first));
-        check_all(archive, 0, n);
-        /* Half of the times, what is left unsealed is sealed by a second start. */
-        ef_archive_close(archive);
-        first = n;
-    }
-    assert_true(first > 0);
-}
-
 static void
 test_names(void **state)
 {
@@ -410,7 +220,6 @@ main(void)
         cmocka_unit_test_setup_teardown(test_one_process, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_sealing_fails, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_disk_full, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_kill, make_dir, remove_dir),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
