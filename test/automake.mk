@@ -27,6 +27,7 @@ include test/unit/reshuffler/automake.mk
 include test/unit/analyzer/automake.mk
 include test/unit/efctl/automake.mk
 include test/unit/replay/automake.mk
+include test/unit/prober/automake.mk
 include test/tools/automake.mk
 include test/system/automake.mk
 include test/fuzz/automake.mk

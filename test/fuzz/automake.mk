@@ -95,3 +95,11 @@ test_fuzz_fuzz_spool_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPU
 test_fuzz_fuzz_spool_LDADD = $(EF_LIBS)
 test_fuzz_fuzz_spool_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 EXTRA_DIST += test/fuzz/corpus/spool
+
+FUZZ_TARGETS += test/fuzz/fuzz_probe
+test_fuzz_fuzz_probe_SOURCES = test/fuzz/fuzz_probe.c $(FUZZ_DRIVER)
+test_fuzz_fuzz_probe_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/probe"' \
+	-DEF_TEST_SRCDIR='"$(abs_top_srcdir)/test"'
+test_fuzz_fuzz_probe_LDADD = guided-prober/libprober.a $(EF_LIBS)
+test_fuzz_fuzz_probe_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/probe
