@@ -181,7 +181,8 @@ ef_conf_parse(struct ef_conf *conf, int argc, char *const argv[], struct ef_erro
     conf->analyzer.idle_ns = EF_NS_PER_S;
     conf->analyzer.archive.max_bytes = DEFAULT_ARCHIVE_BYTES;
     conf->analyzer.debug_dscp = 1 << DEFAULT_DEBUG_DSCP_BIT;
-    struct ef_option_group groups[] = {{"Options", options, conf}, EF_DAEMON_GROUP(&conf->daemon), {0}};
+    struct ef_option_group groups[] = {
+        {"Options", options, conf}, EF_TLS_GROUP(&conf->tls), EF_DAEMON_GROUP(&conf->daemon), {0}};
     int first = ef_options_parse(groups, argc, argv, err);
     if (first < 0) {
         return first;
@@ -195,7 +196,7 @@ ef_conf_parse(struct ef_conf *conf, int argc, char *const argv[], struct ef_erro
 void
 ef_conf_print_help(void)
 {
-    struct ef_option_group groups[] = {{"Options", options, NULL}, EF_DAEMON_GROUP(NULL), {0}};
+    struct ef_option_group groups[] = {{"Options", options, NULL}, EF_TLS_GROUP(NULL), EF_DAEMON_GROUP(NULL), {0}};
     printf("Usage: ef-analyzer --name NAME --source SPEC [--source ...] [OPTION...]\n"
            "Put the mirrored copies of each packet together into its trace, keep the traces,\n"
            "and answer questions about them over HTTP.\n");

@@ -5,10 +5,12 @@
 
 #include "analyzer/analyzer.h"
 #include "base/daemon.h"
+#include "net/tls.h"
 
 struct ef_conf {
     struct ef_analyzer_config analyzer;
     const char *http; /* Where to listen, or NULL. */
+    struct ef_tls_files tls;
     struct ef_daemon daemon;
 };
 

@@ -24,6 +24,7 @@ struct program {
     struct event_base *base;
     struct ef_signals *signals;
     struct ef_analyzer *analyzer;
+    struct ef_tls *tls;
     struct ef_http_server *http;
     struct ef_control *control;
 };
@@ -42,7 +43,8 @@ static int
 open_servers(struct program *p, struct ef_error *err)
 {
     if (p->conf.http) {
-        int rc = ef_http_server_create(p->base, p->conf.http, &p->http, err);
+        int rc = ef_tls_create(&p->conf.tls, &p->tls, err);
+        rc = rc ? rc : ef_http_server_create(p->base, p->conf.http, p->tls, &p->http, err);
         if (rc) {
             return rc;
         }
@@ -101,6 +103,7 @@ static void
 stop(struct program *p)
 {
     ef_http_server_destroy(p->http);
+    ef_tls_destroy(p->tls);
     ef_control_destroy(p->control);
     ef_analyzer_destroy(p->analyzer);
     ef_signals_destroy(p->signals);

@@ -211,10 +211,68 @@ relative_to(const char *base_file, const char *path)
     return asprintf(&out, "%.*s/%s", (int) (slash - base_file), base_file, path) < 0 ? NULL : out;
 }
 
+/* One file of "tls"; `*path` stays NULL if it is not named. */
+static int
+read_tls_file(const struct doc_place *tls, const char *key, const char *file, char **path, struct ef_error *err)
+{
+    const char *name;
+    if (!doc_member(tls, key).value) {
+        return 0;
+    }
+    if (doc_string(tls, key, NULL, &name, err)) {
+        return -EINVAL;
+    }
+    *path = relative_to(file, name);
+    return *path ? 0 : ef_error_set(err, -ENOMEM, "out of memory");
+}
+
+static int
+read_tls(const struct doc_place *root, const char *file, struct ef_tls **tls, struct ef_error *err)
+{
+    static const char *const known[] = {"cert", "key", "ca", NULL};
+    struct doc_place place;
+    char *cert = NULL, *key = NULL, *ca = NULL;
+    if (doc_object(root, "tls", false, &place, err)) {
+        return -EINVAL;
+    }
+    if (!place.value) {
+        return 0;
+    }
+    int rc = doc_check_keys(&place, known, err);
+    rc = rc ? rc : read_tls_file(&place, "cert", file, &cert, err);
+    rc = rc ? rc : read_tls_file(&place, "key", file, &key, err);
+    rc = rc ? rc : read_tls_file(&place, "ca", file, &ca, err);
+    if (!rc) {
+        struct ef_error why = EF_ERROR_INIT;
+        const struct ef_tls_files files = {cert, key, ca};
+        rc = ef_tls_create(&files, tls, &why) ? doc_error(&place, err, "%s", why.text) : 0;
+    }
+    free(cert);
+    free(key);
+    free(ca);
+    return rc;
+}
+
+/* Daemons are asked with our certificate. */
+static int
+give_tls(const struct doc_place *root, const char *key, struct peer *peers, size_t n, const struct ef_tls *tls,
+         struct ef_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!tls && !strncmp(peers[i].url, "https:", 6)) {
+            struct doc_place array = doc_member(root, key), peer = doc_element(&array, i),
+                             url = doc_member(&peer, "url");
+            return doc_error(&url, err, "https needs \"tls\" with at least \"ca\"");
+        }
+        peers[i].tls = tls;
+    }
+    return 0;
+}
+
 static int
 read_document(const struct doc_place *root, const char *file, struct configuration *c, struct ef_error *err)
 {
-    static const char *const known[] = {"listen", "topology", "analyzers", "reshufflers", "everflow", NULL};
+    static const char *const known[] = {"listen", "topology", "analyzers", "reshufflers", "everflow", "tls", NULL};
     struct ef_error why = EF_ERROR_INIT;
     struct ef_net_address address;
     const char *topology;
@@ -222,6 +280,8 @@ read_document(const struct doc_place *root, const char *file, struct configurati
         doc_string(root, "topology", NULL, &topology, err) ||
         read_peers(root, "analyzers", &c->analyzers, &c->n_analyzers, err) ||
         read_peers(root, "reshufflers", &c->reshufflers, &c->n_reshufflers, err) ||
+        read_tls(root, file, &c->tls, err) || give_tls(root, "analyzers", c->analyzers, c->n_analyzers, c->tls, err) ||
+        give_tls(root, "reshufflers", c->reshufflers, c->n_reshufflers, c->tls, err) ||
         read_everflow(root, &c->everflow, err)) {
         return -EINVAL;
     }
@@ -257,6 +317,7 @@ configuration_free(struct configuration *c)
     free(c->analyzers);
     free(c->reshufflers);
     free(c->topology_file);
+    ef_tls_destroy(c->tls);
     json_decref(c->document);
     memset(c, 0, sizeof *c);
 }

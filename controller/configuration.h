@@ -7,6 +7,9 @@
  *      "everflow": {"targets": ["10.255.255.1"], "encap": "erspan3", "classes": ["tcp_syn"],
  *                   "debug_dscp": 1, "sample_bits": 0, "sample_value": 1, "truncate": 0}}
  *
+ * "tls": {"cert": "controller.crt", "key": "controller.key", "ca": "ca.crt"} is what
+ * the controller listens with and asks https:// daemons with.
+ *
  * (This header is not called config.h, which is what configure writes.) */
 #ifndef CONTROLLER_CONFIGURATION_H
 #define CONTROLLER_CONFIGURATION_H
@@ -17,10 +20,12 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "net/tls.h"
 
 /* A daemon that we ask. */
 struct peer {
     const char *name, *url;
+    const struct ef_tls *tls; /* Borrowed from the configuration; NULL: none. */
 };
 
 /* What every switch is told, beside its own address. */
@@ -36,6 +41,7 @@ struct configuration {
     json_t *document; /* Owns all texts below but topology_file. */
     const char *listen;
     char *topology_file; /* A relative path counts from the configuration's folder. */
+    struct ef_tls *tls;  /* NULL: plain HTTP. */
     struct peer *analyzers, *reshufflers;
     size_t n_analyzers, n_reshufflers;
     struct everflow_settings everflow;

@@ -105,7 +105,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     if (!c->base) {
         return ef_error_set(err, -ENOMEM, "out of memory");
     }
-    int rc = ef_http_server_create(c->base, c->configuration.listen, &c->http, err);
+    int rc = ef_http_server_create(c->base, c->configuration.listen, c->configuration.tls, &c->http, err);
     if (rc) {
         return rc;
     }

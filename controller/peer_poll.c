@@ -71,6 +71,7 @@ ask(struct event_base *base, struct question *q, const struct peer *peer, const 
     struct ef_error err = EF_ERROR_INIT;
     struct ef_http_call_spec spec = {
         .server = peer->url,
+        .tls = peer->tls,
         .target = "/v1/status",
         .program = program,
         .timeout_ms = TIMEOUT_MS,

@@ -118,7 +118,8 @@ ef_conf_parse(struct ef_conf *conf, int argc, char *const argv[], struct ef_erro
 {
     memset(conf, 0, sizeof *conf);
     conf->daemon.program = "ef-reshuffler";
-    struct ef_option_group groups[] = {{"Options", options, conf}, EF_DAEMON_GROUP(&conf->daemon), {0}};
+    struct ef_option_group groups[] = {
+        {"Options", options, conf}, EF_TLS_GROUP(&conf->tls), EF_DAEMON_GROUP(&conf->daemon), {0}};
     int first = ef_options_parse(groups, argc, argv, err);
     if (first < 0) {
         return first;
@@ -140,7 +141,7 @@ ef_conf_deinit(struct ef_conf *conf)
 void
 ef_conf_print_help(void)
 {
-    struct ef_option_group groups[] = {{"Options", options, NULL}, EF_DAEMON_GROUP(NULL), {0}};
+    struct ef_option_group groups[] = {{"Options", options, NULL}, EF_TLS_GROUP(NULL), EF_DAEMON_GROUP(NULL), {0}};
     printf("Usage: ef-reshuffler --vip IP --source SPEC --analyzer NAME=IP [--analyzer ...] [OPTION...]\n"
            "Take mirrored copies of packets and pass each flow's to the analyzer it belongs to.\n");
     ef_options_print(groups, stdout);

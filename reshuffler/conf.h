@@ -4,6 +4,7 @@
 #define RESHUFFLER_CONF_H
 
 #include "base/daemon.h"
+#include "net/tls.h"
 #include "reshuffler/plan.h"
 
 enum { EF_CONF_MAX_SOURCES = 16 };
@@ -16,6 +17,7 @@ struct ef_conf {
     const char *http; /* NULL: no HTTP. */
     uint64_t ring_bytes;
     struct ef_plan plan;
+    struct ef_tls_files tls;
     struct ef_daemon daemon;
 };
 

@@ -26,6 +26,7 @@ struct program {
     struct event_base *base;
     struct ef_signals *signals;
     struct event *on_worker;
+    struct ef_tls *tls;
     struct ef_http_server *http;
     struct ef_control *control;
     int notify_fd;
@@ -76,7 +77,8 @@ open_servers(struct program *p, struct ef_error *err)
 {
     int rc = 0;
     if (p->conf.http) {
-        rc = ef_http_server_create(p->base, p->conf.http, &p->http, err);
+        rc = ef_tls_create(&p->conf.tls, &p->tls, err);
+        rc = rc ? rc : ef_http_server_create(p->base, p->conf.http, p->tls, &p->http, err);
         if (rc) {
             return rc;
         }
@@ -155,6 +157,7 @@ static void
 stop(struct program *p)
 {
     ef_http_server_destroy(p->http);
+    ef_tls_destroy(p->tls);
     ef_control_destroy(p->control);
     for (unsigned i = 0; i < p->reshuffler.n_workers; i++) {
         ef_worker_destroy(p->reshuffler.workers[i]);

@@ -10,5 +10,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/net/jsonrpc.c lib/net/jsonrpc.h \
 	lib/net/metrics.c lib/net/metrics.h \
 	lib/net/ovsdb_client.c lib/net/ovsdb_client.h \
-	lib/net/ovsdb_value.c lib/net/ovsdb_value.h
+	lib/net/ovsdb_value.c lib/net/ovsdb_value.h \
+	lib/net/pki.c lib/net/pki.h \
+	lib/net/tls.c lib/net/tls.h
 EXTRA_DIST += lib/net/README.md

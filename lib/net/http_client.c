@@ -16,6 +16,7 @@
 
 #include "net/address.h"
 #include "net/http_response.h"
+#include "net/tls.h"
 
 enum { DEFAULT_TIMEOUT_MS = 5000, DEFAULT_MAX_BYTES = 64 << 20, READ_BYTES = 65536 };
 
@@ -218,7 +219,10 @@ on_event(struct bufferevent *bev, short what, void *arg)
         after_progress(call, going_on ? ef_http_response_end(&call->response, &call->error) : rc);
         return;
     }
-    if (what & BEV_EVENT_TIMEOUT) {
+    struct ef_error why = EF_ERROR_INIT;
+    if (ef_tls_explain(bev, &why)) {
+        ef_error_set(&call->error, -EPROTO, "%s: %s", call->where, why.text);
+    } else if (what & BEV_EVENT_TIMEOUT) {
         ef_error_set(&call->error, -ETIMEDOUT, "%s: no answer within %.1f s", call->where,
                      (double) call->spec.timeout_ms / 1000);
     } else {
@@ -275,40 +279,59 @@ ef_http_call_resume(struct ef_http_call *call)
 
 /* --- The start ------------------------------------------------------------ */
 
-/* Reads the base URL of a server. */
+/* What the base URL of a server says. */
+struct url {
+    struct ef_net_address address;
+    bool is_https;
+    char host[128]; /* Without brackets and port. */
+};
+
+/* Splits "host", "host:port", "[v6]" or "[v6]:port". */
 static int
-parse_server(const char *server, struct ef_net_address *address, struct ef_error *err)
+parse_authority(char *text, size_t len, struct url *url, struct ef_error *err)
 {
-    char host[128];
+    char *colon = strrchr(text, ':'), *bracket = strrchr(text, ']');
+    if (!colon || (bracket && colon < bracket)) {
+        strcpy(text + len, url->is_https ? ":443" : ":80");
+        colon = text + len;
+    }
+    if (*text == '[' && bracket) {
+        snprintf(url->host, sizeof url->host, "%.*s", (int) (bracket - text - 1), text + 1);
+    } else {
+        snprintf(url->host, sizeof url->host, "%.*s", (int) (colon - text), text);
+    }
+    return ef_net_address_parse(text, &url->address, err);
+}
+
+static int
+parse_server(const char *server, struct url *url, struct ef_error *err)
+{
+    char text[sizeof url->host];
+    *url = (struct url){.is_https = !strncmp(server, "https://", 8)};
     if (!strncmp(server, "unix:", 5)) {
-        return ef_net_address_parse(server, address, err);
+        return ef_net_address_parse(server, &url->address, err);
     }
-    if (!strncmp(server, "https:", 6)) {
-        return ef_error_set(err, -EINVAL, "'%.80s': HTTPS is not there yet; use http:// on loopback", server);
+    if (!url->is_https && strncmp(server, "http://", 7)) {
+        return ef_error_set(err, -EINVAL,
+                            "'%.80s' is not a URL; write http://127.0.0.1:PORT, https://ADDRESS:PORT or unix:/path",
+                            server);
     }
-    if (strncmp(server, "http://", 7)) {
-        return ef_error_set(err, -EINVAL, "'%.80s' is not a URL; write http://127.0.0.1:PORT or unix:/path", server);
-    }
-    const char *p = server + 7;
+    const char *p = server + (url->is_https ? 8 : 7);
     size_t len = strcspn(p, "/");
-    if (len + 4 > sizeof host || (p[len] && p[len + 1])) {
+    if (len + 5 > sizeof text || (p[len] && p[len + 1])) {
         return ef_error_set(err, -EINVAL, "'%.80s' has more than a host and a port; write http://127.0.0.1:PORT",
                             server);
     }
-    memcpy(host, p, len);
-    host[len] = '\0';
-    const char *colon = strrchr(host, ':'), *bracket = strrchr(host, ']');
-    if (!colon || (bracket && colon < bracket)) {
-        memcpy(host + len, ":80", 4);
-    }
-    return ef_net_address_parse(host, address, err);
+    memcpy(text, p, len);
+    text[len] = '\0';
+    return parse_authority(text, len, url, err);
 }
 
 int
 ef_http_server_url_check(const char *server, struct ef_error *err)
 {
-    struct ef_net_address address;
-    return parse_server(server, &address, err);
+    struct url url;
+    return parse_server(server, &url, err);
 }
 
 static void
@@ -339,10 +362,13 @@ target_is_clean(const char *target)
 }
 
 static void
-connect_call(struct ef_http_call *call, const struct ef_net_address *address, const struct ef_http_call_spec *spec)
+connect_call(struct ef_http_call *call, const struct url *url, const struct ef_http_call_spec *spec)
 {
-    int fd = ef_net_connect(address);
-    call->bev = fd >= 0 ? bufferevent_socket_new(call->base, fd, BEV_OPT_CLOSE_ON_FREE) : NULL;
+    int fd = ef_net_connect(&url->address);
+    if (fd >= 0) {
+        call->bev = url->is_https ? ef_tls_connect(spec->tls, call->base, fd, url->host)
+                                  : bufferevent_socket_new(call->base, fd, BEV_OPT_CLOSE_ON_FREE);
+    }
     if (!call->bev) {
         fail_with_errno(call, fd < 0 ? -fd : ENOMEM);
         if (fd >= 0) {
@@ -356,7 +382,9 @@ connect_call(struct ef_http_call *call, const struct ef_net_address *address, co
     bufferevent_setcb(call->bev, on_readable, NULL, on_event, call);
     bufferevent_setwatermark(call->bev, EV_READ, 0, READ_BYTES);
     set_timeouts(call, true);
-    bufferevent_socket_connect(call->bev, NULL, 0);
+    if (!url->is_https) {
+        bufferevent_socket_connect(call->bev, NULL, 0); /* TLS watches the connection begin by itself. */
+    }
     bufferevent_enable(call->bev, EV_READ | EV_WRITE);
     if (spec->deadline_ms) {
         struct timeval tv = timeval_of_ms(spec->deadline_ms);
@@ -368,10 +396,14 @@ int
 ef_http_call_start(struct event_base *base, const struct ef_http_call_spec *spec, struct ef_http_call **out,
                    struct ef_error *err)
 {
-    struct ef_net_address address;
-    int rc = parse_server(spec->server, &address, err);
+    struct url url;
+    int rc = parse_server(spec->server, &url, err);
     if (rc) {
         return rc;
+    }
+    if (url.is_https && !spec->tls) {
+        return ef_error_set(err, -EINVAL, "'%.80s': whose certificates are trusted? name a file with --tls-ca",
+                            spec->server);
     }
     if (!target_is_clean(spec->target)) {
         return ef_error_set(err, -EINVAL, "'%.80s' is not an encoded path", spec->target);
@@ -384,7 +416,7 @@ ef_http_call_start(struct event_base *base, const struct ef_http_call_spec *spec
     call->spec = *spec;
     call->spec.timeout_ms = spec->timeout_ms ? spec->timeout_ms : DEFAULT_TIMEOUT_MS;
     snprintf(call->program, sizeof call->program, "%s", spec->program ? spec->program : "");
-    ef_net_address_format(&address, call->where);
+    ef_net_address_format(&url.address, call->where);
     call->kept = evbuffer_new();
     call->deadline = evtimer_new(base, on_deadline, call);
     call->error = EF_ERROR_INIT;
@@ -392,7 +424,7 @@ ef_http_call_start(struct event_base *base, const struct ef_http_call_spec *spec
         abort(); /* Control path. */
     }
     ef_http_response_init(&call->response, on_body, call);
-    connect_call(call, &address, spec);
+    connect_call(call, &url, spec);
     *out = call;
     return 0;
 }

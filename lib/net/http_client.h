@@ -30,6 +30,7 @@
 
 struct event_base;
 struct ef_http_call;
+struct ef_tls;
 
 /* How an exchange ended. Borrowed by `on_done`. */
 struct ef_http_result {
@@ -40,10 +41,11 @@ struct ef_http_result {
 };
 
 struct ef_http_call_spec {
-    const char *server;  /* "http://127.0.0.1:8781", "http://[::1]:80" or "unix:/path". */
-    const char *target;  /* "/v1/status?a=b", encoded (see http_query.h). */
-    const char *method;  /* NULL: GET. */
-    const char *program; /* Who should answer there, for error texts; may be NULL. */
+    const char *server;       /* "http://127.0.0.1:8781", "https://[::1]:443" or "unix:/path". */
+    const struct ef_tls *tls; /* Whom to trust, and who we are; only for https; borrowed. */
+    const char *target;       /* "/v1/status?a=b", encoded (see http_query.h). */
+    const char *method;       /* NULL: GET. */
+    const char *program;      /* Who should answer there, for error texts; may be NULL. */
     const char *body, *content_type;
     size_t body_len;
     int64_t timeout_ms;  /* Longest silence; 0: 5 seconds. */

@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "base/options.h"
 #include "net/http_server_private.h"
+#include "net/tls.h"
 
 enum { BACKLOG = 128, MAX_KNOWN_PATHS = 64, ACCEPT_AGAIN_MS = 500 };
 
@@ -304,7 +305,8 @@ on_request(struct evhttp_request *evreq, void *arg)
 static struct bufferevent *
 create_bufferevent(struct event_base *base, void *arg)
 {
-    struct bufferevent *bev = bufferevent_socket_new(base, -1, 0);
+    const struct ef_http_server *server = arg;
+    struct bufferevent *bev = server->tls ? ef_tls_accept(server->tls, base) : bufferevent_socket_new(base, -1, 0);
     if (bev) {
         bufferevent_setwatermark(bev, EV_READ, 0, 2 * EF_HTTP_MAX_BODY_BYTES + EF_HTTP_MAX_HEADER_BYTES + 4096);
     }
@@ -359,24 +361,35 @@ start_evhttp(struct ef_http_server *server, struct event_base *base, int fd, str
     evhttp_set_max_body_size(server->evhttp, 2 * EF_HTTP_MAX_BODY_BYTES);
     evhttp_set_timeout(server->evhttp, EF_HTTP_IDLE_TIMEOUT_S);
     evhttp_set_default_content_type(server->evhttp, NULL);
-    evhttp_set_bevcb(server->evhttp, create_bufferevent, NULL);
+    evhttp_set_bevcb(server->evhttp, create_bufferevent, server);
     evhttp_set_gencb(server->evhttp, on_request, server);
     return start_listening(server, base, fd) ? ef_error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
+static int
+parse_address(const char *address, const struct ef_tls *tls, struct ef_net_address *parsed, struct ef_error *err)
+{
+    int rc = ef_net_address_parse(address, parsed, err);
+    if (!rc && !tls && !ef_net_address_is_local(parsed)) {
+        rc = ef_error_set(err, -EACCES,
+                          "plain HTTP is only served on loopback; listen on 127.0.0.1:PORT, [::1]:PORT or "
+                          "unix:/path instead of %s, or give a TLS certificate",
+                          address);
+    }
+    if (!rc && tls && !ef_tls_can_serve(tls)) {
+        rc = ef_error_set(err, -EINVAL, "to listen with TLS takes a certificate, not only an authority");
+    }
+    return rc;
+}
+
 int
-ef_http_server_create(struct event_base *base, const char *address, struct ef_http_server **out, struct ef_error *err)
+ef_http_server_create(struct event_base *base, const char *address, const struct ef_tls *tls,
+                      struct ef_http_server **out, struct ef_error *err)
 {
     struct ef_net_address parsed;
-    int rc = ef_net_address_parse(address, &parsed, err);
+    int rc = parse_address(address, tls, &parsed, err);
     if (rc) {
         return rc;
-    }
-    if (!ef_net_address_is_local(&parsed)) {
-        return ef_error_set(err, -EACCES,
-                            "plain HTTP is only served on loopback; listen on 127.0.0.1:PORT, [::1]:PORT or "
-                            "unix:/path instead of %s",
-                            address);
     }
     struct ef_http_server *server = calloc(1, sizeof *server);
     if (!server) {
@@ -388,6 +401,7 @@ ef_http_server_create(struct event_base *base, const char *address, struct ef_ht
         return fd;
     }
     server->base = base;
+    server->tls = parsed.storage.ss_family == AF_UNIX ? NULL : tls;
     server->address = parsed;
     ef_net_address_format(&parsed, server->address_text);
     rc = start_evhttp(server, base, fd, err);

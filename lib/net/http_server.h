@@ -9,7 +9,7 @@
  *         {"GET", "/v1/traces", trace_params, get_traces},
  *         {0},
  *     };
- *     if (ef_http_server_create(base, "127.0.0.1:8781", &server, &err)) fail;
+ *     if (ef_http_server_create(base, "127.0.0.1:8781", NULL, &server, &err)) fail;
  *     ef_http_server_add_routes(server, routes, analyzer);
  *
  *     static void get_status(struct ef_http_request *req, void *ctx)
@@ -17,8 +17,8 @@
  *         ef_http_reply_json(req, 200, json_pack("{s:s}", "role", "analyzer"));
  *     }
  *
- * Only loopback addresses and Unix sockets are served, since plain HTTP knows
- * neither secrecy nor who asks.
+ * Without TLS only loopback addresses and Unix sockets are served, since plain
+ * HTTP knows neither secrecy nor who asks.
  *
  * A long answer is a stream: `produce` is called when the client has taken what
  * was written, so that no answer is ever held in memory as a whole.
@@ -51,6 +51,7 @@ struct event_base;
 struct evbuffer;
 struct ef_http_server;
 struct ef_http_request;
+struct ef_tls;
 
 typedef void ef_http_handler(struct ef_http_request *req, void *ctx);
 
@@ -67,11 +68,13 @@ enum {
     EF_HTTP_IDLE_TIMEOUT_S = 60, /* A client that neither sends nor takes anything is dropped. */
 };
 
-/* Listens on `address` ("127.0.0.1:8781", "[::1]:0", "unix:/path"). Returns 0,
- * -EINVAL (not an address), -EACCES (not loopback), -EADDRINUSE or another
- * negative errno with `err`. The caller frees `*server`. */
-int ef_http_server_create(struct event_base *base, const char *address, struct ef_http_server **server,
-                          struct ef_error *err);
+/* Listens on `address` ("127.0.0.1:8781", "[::1]:0", "unix:/path"): HTTPS with
+ * `tls`, which is borrowed; plain HTTP if that is NULL, and on a Unix socket, which
+ * the file system guards. Returns 0, -EINVAL (not an address; no certificate),
+ * -EACCES (plain and not loopback), -EADDRINUSE or another negative errno with
+ * `err`. The caller frees `*server`. */
+int ef_http_server_create(struct event_base *base, const char *address, const struct ef_tls *tls,
+                          struct ef_http_server **server, struct ef_error *err);
 
 /* Closes all connections (streams get `gone`). Requests that were not yet
  * answered stay valid until they are, to no effect. NULL is fine. */

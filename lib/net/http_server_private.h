@@ -21,6 +21,7 @@ struct ef_http_server {
     struct evhttp *evhttp;
     struct evconnlistener *listener; /* The evhttp's. */
     struct event *accept_again;      /* Enables the listener, now and then. */
+    const struct ef_tls *tls;        /* NULL: plain. */
     struct ef_net_address address;
     char address_text[EF_NET_ADDRESS_TEXT_SIZE];
     struct ef_http_table *tables;

@@ -17,3 +17,4 @@ EXTRA_DIST += test/system/parquet_oracle.bats test/system/parquet_oracle/compare
 EXTRA_DIST += test/system/datapaths.bats
 EXTRA_DIST += test/system/dpdk.bats
 EXTRA_DIST += test/system/native_routing.bats
+EXTRA_DIST += test/system/tls.bats

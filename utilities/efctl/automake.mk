@@ -4,6 +4,7 @@ utilities_efctl_libefctl_a_SOURCES = \
 	utilities/efctl/client.c utilities/efctl/client.h \
 	utilities/efctl/command.c utilities/efctl/command.h \
 	utilities/efctl/daemon.c \
+	utilities/efctl/pki.c \
 	utilities/efctl/json_get.c utilities/efctl/json_get.h \
 	utilities/efctl/neighbours.c utilities/efctl/neighbours.h \
 	utilities/efctl/output.c utilities/efctl/output.h \

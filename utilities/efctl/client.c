@@ -109,8 +109,15 @@ static int
 run(struct exchange *exchange, const char *path)
 {
     const struct efctl_client_sink *sink = exchange->sink;
+    struct ef_tls *tls;
+    *exchange->failure = (struct efctl_failure){.error = EF_ERROR_INIT};
+    int rc = ef_tls_create(&exchange->client->tls, &tls, &exchange->failure->error);
+    if (rc) {
+        return rc;
+    }
     const struct ef_http_call_spec spec = {
         .server = exchange->client->url,
+        .tls = tls,
         .target = path,
         .program = "ef-controller",
         .timeout_ms = TIMEOUT_MS,
@@ -119,9 +126,9 @@ run(struct exchange *exchange, const char *path)
         .on_done = on_done,
         .ctx = exchange,
     };
-    *exchange->failure = (struct efctl_failure){.error = EF_ERROR_INIT};
     exchange->base = event_base_new();
     if (!exchange->base) {
+        ef_tls_destroy(tls);
         return ef_error_set(&exchange->failure->error, -ENOMEM, "cannot make an event base: %s", strerror(errno));
     }
     exchange->rc = ef_http_call_start(exchange->base, &spec, &exchange->call, &exchange->failure->error);
@@ -130,6 +137,7 @@ run(struct exchange *exchange, const char *path)
     }
     ef_http_call_cancel(exchange->call);
     event_base_free(exchange->base);
+    ef_tls_destroy(tls);
     return exchange->rc;
 }
 

@@ -14,9 +14,11 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "net/tls.h"
 
 struct efctl_client {
-    const char *url; /* Without a path; borrowed. */
+    const char *url;         /* Without a path; borrowed. */
+    struct ef_tls_files tls; /* For https:// URLs. */
 };
 
 /* Why a request failed. `error.offset` is the controller's, for bad_filter and

@@ -53,7 +53,7 @@ print_version(void)
     return EFCTL_OK;
 }
 
-enum { MAX_GROUPS = 4 }; /* With the one that ends the list. */
+enum { MAX_GROUPS = 5 }; /* With the one that ends the list. */
 
 /* The command's own `groups`, then those of all commands, into `all`. */
 static void
@@ -61,13 +61,14 @@ join_groups(struct ef_option_group all[MAX_GROUPS], const struct efctl_command *
             const struct ef_option_group *groups, struct efctl_context *context)
 {
     size_t n = 0;
-    for (; groups && groups->options && n + 3 < MAX_GROUPS; groups++) {
+    for (; groups && groups->options && n + 4 < MAX_GROUPS; groups++) {
         all[n++] = *groups;
     }
     if (command->has_document) {
         all[n++] = (struct ef_option_group){"Output", json_options, context};
     }
     all[n++] = (struct ef_option_group){"Controller", efctl_controller_options, context};
+    all[n++] = (struct ef_option_group) EF_TLS_GROUP(&context->client.tls);
     all[n] = (struct ef_option_group){0};
 }
 

@@ -11,7 +11,7 @@
 #include "utilities/efctl/command.h"
 
 static const struct efctl_command *const commands[] = {
-    &efctl_trace, &efctl_switches, &efctl_topology, &efctl_status, &efctl_daemon,
+    &efctl_trace, &efctl_switches, &efctl_topology, &efctl_status, &efctl_daemon, &efctl_pki,
 };
 
 static void
@@ -80,7 +80,8 @@ help(struct efctl_context *context, const struct ef_option_group *groups, int ar
 static int
 run(struct efctl_context *context, int argc, char *argv[])
 {
-    const struct ef_option_group groups[] = {{"Options", efctl_controller_options, context}, {0}};
+    const struct ef_option_group groups[] = {
+        {"Options", efctl_controller_options, context}, EF_TLS_GROUP(&context->client.tls), {0}};
     struct ef_error err = EF_ERROR_INIT;
     int first = ef_options_parse(groups, argc, argv, &err);
     if (first == EF_OPTIONS_HELP) {
@@ -104,11 +105,22 @@ run(struct efctl_context *context, int argc, char *argv[])
     return command ? command->run(context, argc - first, argv + first) : unknown_command(argv[first]);
 }
 
+/* A variable of the environment; NULL if it is not there or empty. */
+static const char *
+variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
 int
 main(int argc, char *argv[])
 {
-    const char *url = getenv("EFCTL_CONTROLLER");
-    struct efctl_context context = {.client.url = url && *url ? url : "http://127.0.0.1:8780"};
+    const char *url = variable("EFCTL_CONTROLLER");
+    struct efctl_context context = {
+        .client.url = url ? url : "http://127.0.0.1:8780",
+        .client.tls = {variable("EFCTL_TLS_CERT"), variable("EFCTL_TLS_KEY"), variable("EFCTL_TLS_CA")},
+    };
     /* A reader that goes away ends the output, see efctl_finish(). */
     signal(SIGPIPE, SIG_IGN);
     efctl_output_init(&context.out, stdout);

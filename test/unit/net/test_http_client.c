@@ -101,7 +101,7 @@ setup(void **state)
 {
     struct fixture *f = *state = calloc(1, sizeof *f);
     f->base = event_base_new();
-    if (ef_http_server_create(f->base, "127.0.0.1:0", &f->server, NULL)) {
+    if (ef_http_server_create(f->base, "127.0.0.1:0", NULL, &f->server, NULL)) {
         return -1;
     }
     ef_http_server_add_routes(f->server, routes, f);
@@ -255,11 +255,15 @@ failures_are_told_in_words(void **state)
 static void
 urls_are_checked(void **state)
 {
-    static const char *const good[] = {"http://127.0.0.1:1", "http://127.0.0.1",    "http://[::1]/",
-                                       "http://[::1]:8/",    "http://localhost:80", "unix:/x"};
+    static const char *const good[] = {"http://127.0.0.1:1",  "http://127.0.0.1",    "http://[::1]/",
+                                       "http://[::1]:8/",     "http://localhost:80", "unix:/x",
+                                       "https://127.0.0.1:1", "https://[::1]",       "https://localhost/"};
     static const char *const bad[] = {"",
                                       "127.0.0.1:1",
-                                      "https://127.0.0.1:1",
+                                      "https://name:1",
+                                      "https://",
+                                      "https:127.0.0.1",
+                                      "http://[::1",
                                       "http://name:1",
                                       "http://127.0.0.1:1/x",
                                       "http://127.0.0.1:99999",

@@ -204,7 +204,7 @@ start_server(struct fixture *f, const char *address)
     evthread_use_pthreads();
     f->base = event_base_new();
     struct ef_error err = EF_ERROR_INIT;
-    int rc = ef_http_server_create(f->base, address, &f->server, &err);
+    int rc = ef_http_server_create(f->base, address, NULL, &f->server, &err);
     if (!rc) {
         ef_http_server_add_routes(f->server, routes, f);
         rc = ef_net_address_parse(ef_http_server_address(f->server), &f->address, NULL);
@@ -388,10 +388,11 @@ addresses_are_refused_with_a_reason(void **state)
     struct fixture *f = *state;
     struct ef_http_server *server;
     struct ef_error err = EF_ERROR_INIT;
-    assert_int_equal(ef_http_server_create(f->base, "0.0.0.0:8080", &server, &err), -EACCES);
+    assert_int_equal(ef_http_server_create(f->base, "0.0.0.0:8080", NULL, &server, &err), -EACCES);
     assert_non_null(strstr(err.text, "plain HTTP is only served on loopback"));
-    assert_int_equal(ef_http_server_create(f->base, "8080", &server, &err), -EINVAL);
-    assert_int_equal(ef_http_server_create(f->base, ef_http_server_address(f->server), &server, &err), -EADDRINUSE);
+    assert_int_equal(ef_http_server_create(f->base, "8080", NULL, &server, &err), -EINVAL);
+    assert_int_equal(ef_http_server_create(f->base, ef_http_server_address(f->server), NULL, &server, &err),
+                     -EADDRINUSE);
     assert_non_null(strstr(err.text, "another process already does"));
 }
 
@@ -415,7 +416,7 @@ unix_sockets_are_served_and_replaced(void **state)
     free(reply);
     struct ef_http_server *second;
     struct ef_error err = EF_ERROR_INIT;
-    assert_int_equal(ef_http_server_create(f.base, address, &second, &err), -EADDRINUSE);
+    assert_int_equal(ef_http_server_create(f.base, address, NULL, &second, &err), -EADDRINUSE);
     ef_http_server_destroy(f.server);
     event_base_free(f.base);
     assert_int_equal(access(path, F_OK), -1);
