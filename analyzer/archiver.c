@@ -5,17 +5,17 @@
 #include "analyzer/archiver.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/trace_row.h"
-#include "analyzer/trace_store_private.h"
 #include "base/counter.h"
 
-enum { TURN_MS = 100 };
+enum { TURN_MS = 100, FLUSH_EVERY = 256 };
 
 struct ef_archiver {
-    struct ef_trace_store *store;
+    struct ef_trace_follower *follower;
     struct ef_archive *archive;
     pthread_t thread;
     bool is_running;
@@ -26,56 +26,25 @@ struct ef_archiver {
     unsigned n_questions;        /* and the questions under way. */
 
     /* The thread's own. */
-    uint64_t *positions; /* Per writer: what is before was taken or missed. */
     struct ef_trace trace;
     struct ef_trace_row row;
-    uint8_t chunk[EF_TRACE_ARENA_CHUNK];
     ef_counter n_taken, n_missed;
 };
 
-static void
-take_records(struct ef_archiver *a, size_t len)
-{
-    for (const uint8_t *record = a->chunk; record < a->chunk + len;) {
-        struct ef_trace_record header;
-        memcpy(&header, record, sizeof header);
-        ef_trace_record_unpack(record, &a->trace);
-        ef_trace_to_row(&a->trace, &a->row);
-        ef_archive_append(a->archive, &a->row);
-        ef_counter_add(&a->n_taken, 1);
-        record += header.size;
-    }
-    ef_archive_flush(a->archive);
-}
-
-/* Takes what one writer appended since the last time. Returns how many traces it
- * has ever appended. */
-static uint64_t
-take_writer(struct ef_archiver *a, unsigned writer)
-{
-    struct ef_trace_arena *arena = &a->store->writers[writer].arena;
-    struct ef_trace_arena_stats stats;
-    size_t len;
-    ef_trace_arena_stats(arena, &stats);
-    do {
-        uint64_t next;
-        len = ef_trace_arena_copy(arena, &a->positions[writer], stats.head, a->chunk, &next);
-        take_records(a, len);
-        a->positions[writer] = next;
-    } while (len);
-    return stats.n_records + stats.n_evicted;
-}
-
-/* Once all that was there is taken, what is lacking was missed. */
+/* Takes what was appended since the last time, and flushes also when nothing
+ * was: a spool file may have its age. */
 static void
 take_all(struct ef_archiver *a)
 {
-    uint64_t n_appended = 0;
-    for (unsigned i = 0; i < a->store->n_writers; i++) {
-        n_appended += take_writer(a, i);
+    while (ef_trace_follower_next(a->follower, &a->trace) > 0) {
+        ef_trace_to_row(&a->trace, &a->row);
+        ef_archive_append(a->archive, &a->row);
+        ef_counter_add(&a->n_taken, 1);
+        if (ef_counter_get(&a->n_taken) % FLUSH_EVERY == 0) {
+            ef_archive_flush(a->archive);
+        }
     }
-    ef_counter_set(&a->n_missed, n_appended - ef_counter_get(&a->n_taken));
-    /* Also when nothing came: a spool file may have its age. */
+    ef_counter_set(&a->n_missed, ef_trace_follower_n_missed(a->follower));
     ef_archive_flush(a->archive);
 }
 
@@ -118,17 +87,13 @@ ef_archiver_create(const struct ef_archiver_config *config, struct ef_trace_stor
         .max_bytes = config->max_bytes,
     };
     struct ef_archiver *a = calloc(1, sizeof *a);
-    uint64_t *positions = calloc(store->n_writers, sizeof *positions);
-    if (!a || !positions) {
-        free(a);
-        free(positions);
+    if (!a) {
         return ef_error_set(err, -ENOMEM, "out of memory");
     }
-    a->store = store;
-    a->positions = positions;
-    int rc = ef_archive_open(&archive, &a->archive, err);
+    int rc = ef_trace_follower_open(store, &a->follower, err);
+    rc = rc ? rc : ef_archive_open(&archive, &a->archive, err);
     if (rc) {
-        free(a->positions);
+        ef_trace_follower_close(a->follower);
         free(a);
         return rc;
     }
@@ -172,7 +137,7 @@ ef_archiver_destroy(struct ef_archiver *a)
     pthread_cond_destroy(&a->changed);
     pthread_cond_destroy(&a->granted);
     pthread_mutex_destroy(&a->mutex);
-    free(a->positions);
+    ef_trace_follower_close(a->follower);
     free(a);
 }
 

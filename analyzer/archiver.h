@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread that takes every closed trace to the archive on disk. It reads what
- * the workers appended to the memory store (trace_arena.h), so it costs them
+ * the workers appended to the memory store (trace_store.h), so it costs them
  * nothing; a trace that leaves memory before it was read is counted as missed.
  *
  *     ef_archiver_create(&config, store, &archiver, &err);   // opens the directory

@@ -21,8 +21,10 @@ analyzer_libanalyzer_a_SOURCES = \
 	analyzer/region.h \
 	analyzer/status.c analyzer/status.h \
 	analyzer/switch_table.c analyzer/switch_table.h \
-	analyzer/trace_arena.c analyzer/trace_arena.h \
+	analyzer/trace_columns.c analyzer/trace_columns.h \
 	analyzer/trace_cursor.c \
+	analyzer/trace_follower.c \
+	analyzer/trace_question.c analyzer/trace_question.h \
 	analyzer/trace_record.c analyzer/trace_record.h \
 	analyzer/trace_history.c analyzer/trace_history.h \
 	analyzer/trace_search.c analyzer/trace_search.h \

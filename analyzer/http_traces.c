@@ -13,6 +13,7 @@
 #include "analyzer/trace_search.h"
 #include "base/parse_number.h"
 #include "filter/filter.h"
+#include "trace/trace_id.h"
 #include "trace/trace_json.h"
 
 enum {
@@ -21,7 +22,8 @@ enum {
     SLICE_STEPS = 8,        /* Steps of looking, about 1 ms, before others have their turn. */
 };
 
-const char *const ef_http_traces_params[] = {"filter", "condition", "start", "end", "limit", "format", NULL};
+const char *const ef_http_traces_params[] = {"filter", "condition", "start",   "end", "limit",
+                                             "format", "id",        "explain", NULL};
 
 /* One answer under way. */
 struct answer {
@@ -91,6 +93,31 @@ read_limit(struct ef_http_request *req, uint64_t *limit)
 }
 
 static bool
+read_id(struct ef_http_request *req, struct ef_trace_query *query)
+{
+    const char *text = ef_http_param(req, "id");
+    struct ef_error err = EF_ERROR_INIT;
+    query->has_id = text && *text;
+    if (!query->has_id || !ef_trace_id_parse(text, &query->id_low, &query->id_high, &err)) {
+        return true;
+    }
+    ef_http_reply_error(req, 400, "bad_id", -1, "id: %s", err.text);
+    return false;
+}
+
+static bool
+read_explain(struct ef_http_request *req, bool *is_explained)
+{
+    const char *text = ef_http_param(req, "explain");
+    *is_explained = text && !strcmp(text, "1");
+    if (!text || *is_explained || !strcmp(text, "0")) {
+        return true;
+    }
+    ef_http_reply_error(req, 400, "bad_explain", -1, "explain: '%.40s' is not 0 or 1", text);
+    return false;
+}
+
+static bool
 read_format(struct ef_http_request *req, bool *is_ndjson)
 {
     const char *text = ef_http_param(req, "format");
@@ -113,7 +140,8 @@ read_question(struct ef_http_request *req, struct answer *a)
     if (!read_filter(req, "filter", EF_FILTER_PACKET, &a->filter) ||
         !read_filter(req, "condition", EF_FILTER_CONDITION, &a->condition) ||
         !read_time(req, "start", now, &a->query.start) || !read_time(req, "end", now, &a->query.end) ||
-        !read_limit(req, &a->query.limit) || !read_format(req, &a->is_ndjson)) {
+        !read_limit(req, &a->query.limit) || !read_format(req, &a->is_ndjson) || !read_id(req, &a->query) ||
+        !read_explain(req, &a->query.is_explained)) {
         return false;
     }
     a->query.filter = a->filter;
@@ -148,6 +176,14 @@ write_incomplete(struct answer *a, const char *error)
 }
 
 static void
+write_explanation(struct answer *a)
+{
+    char *text = ef_trace_search_explain(a->search);
+    evbuffer_add_printf(a->out, ",\"explain\":%s", text ? text : "null");
+    free(text);
+}
+
+static void
 write_end(struct answer *a)
 {
     const char *incomplete = ef_trace_search_incomplete(a->search);
@@ -155,6 +191,9 @@ write_end(struct answer *a)
                         (unsigned long long) a->count, ef_trace_search_more(a->search) ? "true" : "false");
     if (incomplete) {
         write_incomplete(a, incomplete);
+    }
+    if (a->query.is_explained) {
+        write_explanation(a);
     }
     evbuffer_add(a->out, "}\n", 2);
 }

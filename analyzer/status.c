@@ -209,13 +209,14 @@ ef_status_json(const struct ef_analyzer *analyzer)
     char oldest[EF_TIME_TEXT_SIZE];
     ef_time_format(s.store.oldest, oldest);
     return json_pack(
-        "{s:s, s:s, s:s, s:f, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s?, "
+        "{s:s, s:s, s:s, s:f, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s?, "
         "s:I, s:o, s:o, s:o, s:I, s:o?}",
         "role", "analyzer", "name", analyzer->config.name, "version", PACKAGE_VERSION, "uptime_s", s.uptime_s,
         "copies_received", (json_int_t) s.copies_received, "copies_assembled", (json_int_t) s.copies_assembled, "drops",
         drops_json(&s), "traces_open", (json_int_t) (s.traces_opened - s.traces_closed), "traces_open_limit",
         (json_int_t) s.traces_capacity, "traces_closed", (json_int_t) s.traces_closed, "traces_stored",
-        (json_int_t) s.store.n_stored, "traces_evicted", (json_int_t) s.store.n_evicted, "loops", (json_int_t) s.loops,
+        (json_int_t) s.store.n_stored, "traces_evicted", (json_int_t) s.store.n_evicted, "traces_refused",
+        (json_int_t) s.store.n_refused, "index_bytes", (json_int_t) s.store.index_bytes, "loops", (json_int_t) s.loops,
         "memory_bytes", (json_int_t) analyzer->plan.total, "memory_limit_bytes", (json_int_t) analyzer->plan.limit,
         "resident_bytes", (json_int_t) s.resident_bytes, "memory", memory_json(analyzer, &s), "oldest",
         s.store.has_oldest ? oldest : NULL, "queries_open", (json_int_t) s.store.n_queries, "sources",

@@ -1,47 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The store of closed traces in memory: asking; see trace_store.h.
  *
- * Two passes. The first reads every record, a chunk at a time, and remembers
- * where the matching ones are in a heap whose root is the oldest: with a limit
- * the root makes way for newer ones. The second takes the roots off, oldest
- * first, and reads those records again. So an answer needs 16 bytes per trace,
- * whatever it is long, and stops no writer for longer than a chunk's copy. */
+ * Two passes. The first goes through what the columns let through, newest
+ * buckets first if there is a limit, and remembers where the matching traces are
+ * in a heap whose root is the oldest: with a limit the root makes way for newer
+ * ones, and buckets that are older than the root of a full heap are not looked
+ * at. The second takes the roots off, oldest first, and reads those traces. So
+ * an answer needs 16 bytes per trace, however long it is, and keeps no bucket in
+ * memory for longer than a slice of work. */
 #include <config.h>
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyzer/region.h"
+#include "analyzer/trace_question.h"
 #include "analyzer/trace_store_private.h"
+#include "base/time.h"
+#include "store/explain.h"
 #include "trace/trace_match.h"
 
 enum {
-    WRITER_SHIFT = 48,       /* A position has 48 bits, the writer's number the rest. */
     ASKER_BYTES = 256 << 10, /* What an answer takes on its way out, beside the cursor. */
+    SLICE_NS = 100000,
+    TRACES_PER_LOOK = 16, /* Matched between two looks at the clock. */
 };
 
 struct found {
     struct ef_time start;
-    uint64_t where; /* Writer and position. */
+    uint64_t where; /* ef_multilog_place() */
 };
 
 struct ef_trace_cursor {
     struct ef_trace_store *store;
     struct ef_trace_query query;
+    struct ef_trace_question question;
+    struct ef_multilog_query log_query;
+    struct ef_multilog_cursor *cursor;
     uint64_t charged_bytes; /* Of the store's memory for queries. */
+    bool is_found;          /* The first pass has ended. */
+    uint64_t n_asked;       /* Traces that were looked at whole. */
 
     struct found *heap;
     uint64_t n_found, max_found, n_lost;
     bool more;
-
-    /* The first pass: where it is, and up to where it goes. */
-    unsigned writer;
-    uint64_t position;
-    uint64_t *ends; /* Per writer. */
-
     struct ef_trace trace;
-    uint8_t chunk[EF_TRACE_ARENA_CHUNK];
 };
 
 /* --- The heap --------------------------------------------------------------- */
@@ -122,18 +127,57 @@ charge(struct ef_trace_store *store, int64_t bytes)
     return ok;
 }
 
-/* Notes how far the answer goes; returns how many records there are. */
+/* Of the snapshot; those that left memory before are too many. */
 static uint64_t
-snapshot(struct ef_trace_cursor *c)
+count_traces(const struct ef_trace_cursor *c, const struct ef_multilog_stats *stats)
 {
     uint64_t n = 0;
     for (unsigned i = 0; i < c->store->n_writers; i++) {
-        struct ef_trace_arena_stats stats;
-        ef_trace_arena_stats(&c->store->writers[i].arena, &stats);
-        c->ends[i] = stats.head;
-        n += stats.n_records;
+        n += c->log_query.snapshot.tails[i];
     }
-    return n;
+    return EF_MIN(n, (uint64_t) stats->n_buckets * stats->bucket_rows);
+}
+
+/* What the cursor of the log needs at most: its bitmaps and its list of buckets. */
+static uint64_t
+log_cursor_bytes(const struct ef_multilog_stats *stats)
+{
+    enum { BITMAPS = 3, BYTES_PER_BUCKET = 32, FIXED = 4096 };
+    return FIXED + BITMAPS * stats->bucket_rows / 8 + (uint64_t) BYTES_PER_BUCKET * stats->n_buckets;
+}
+
+static int
+begin(struct ef_trace_cursor *c)
+{
+    const struct ef_trace_query *q = &c->query;
+    int rc = ef_trace_question_init(&c->question, &c->store->schema, q);
+    if (rc) {
+        return rc;
+    }
+    c->log_query.from = q->start;
+    c->log_query.to = q->end;
+    c->log_query.predicate = c->question.predicate;
+    c->log_query.keys = c->question.keys;
+    c->log_query.n_keys = c->question.n_keys;
+    c->log_query.newest_first = q->limit;
+    c->log_query.is_explained = q->is_explained;
+    return ef_multilog_query(c->store->log, &c->log_query, &c->cursor);
+}
+
+static int
+reserve(struct ef_trace_cursor *c)
+{
+    struct ef_multilog_stats stats;
+    ef_multilog_stats(c->store->log, &stats);
+    uint64_t n = count_traces(c, &stats);
+    c->max_found = EF_MAX(c->query.limit ? EF_MIN(c->query.limit, n) : n, (uint64_t) 1);
+    uint64_t bytes = sizeof *c + ASKER_BYTES + log_cursor_bytes(&stats) + c->max_found * sizeof *c->heap;
+    if (!charge(c->store, (int64_t) bytes)) {
+        return -EBUSY;
+    }
+    c->charged_bytes = bytes;
+    c->heap = ef_region_alloc(c->max_found * sizeof *c->heap);
+    return c->heap ? 0 : -EBUSY;
 }
 
 int
@@ -141,25 +185,19 @@ ef_trace_store_query(struct ef_trace_store *store, const struct ef_trace_query *
                      struct ef_error *err)
 {
     struct ef_trace_cursor *c = calloc(1, sizeof *c);
-    uint64_t *ends = calloc(store->n_writers, sizeof *ends);
-    if (!c || !ends) {
-        free(c);
-        free(ends);
+    if (!c) {
         return ef_error_set(err, -EBUSY, "out of memory for the answer");
     }
     c->store = store;
     c->query = *query;
-    c->ends = ends;
-    uint64_t n = snapshot(c);
-    c->max_found = EF_MAX(query->limit ? EF_MIN(query->limit, n) : n, (uint64_t) 1);
-    uint64_t bytes = sizeof *c + ASKER_BYTES + c->max_found * sizeof *c->heap;
-    if (charge(store, (int64_t) bytes)) {
-        c->charged_bytes = bytes;
-        c->heap = ef_region_alloc(c->max_found * sizeof *c->heap);
-    }
-    if (!c->heap) {
+    ef_multilog_snapshot(store->log, &c->log_query.snapshot);
+    int rc = reserve(c);
+    rc = rc         ? ef_error_set(err, -EBUSY, "too many large answers at once; ask again later, or set a limit")
+         : begin(c) ? ef_error_set(err, -EBUSY, "out of memory for the answer")
+                    : 0;
+    if (rc) {
         ef_trace_cursor_close(c);
-        return ef_error_set(err, -EBUSY, "too many large answers at once; ask again later, or set a limit");
+        return rc;
     }
     *out = c;
     return 0;
@@ -169,66 +207,73 @@ void
 ef_trace_cursor_close(struct ef_trace_cursor *c)
 {
     if (c) {
+        ef_multilog_cursor_close(c->cursor);
+        ef_trace_question_deinit(&c->question);
         if (c->charged_bytes) {
             charge(c->store, -(int64_t) c->charged_bytes);
         }
         ef_region_free(c->heap, c->max_found * sizeof *c->heap);
-        free(c->ends);
         free(c);
     }
 }
 
 /* --- The two passes ----------------------------------------------------------- */
 
+/* The columns let it through. */
 static bool
-record_matches(struct ef_trace_cursor *c, const uint8_t *record)
+matches(struct ef_trace_cursor *c)
 {
-    const struct ef_trace_query *q = &c->query;
-    struct ef_time start = ef_trace_record_start(record);
-    if (ef_time_before(start, q->start) || ef_time_before(q->end, start)) {
-        return false;
-    }
-    if (!q->filter && !q->condition) {
+    if (c->question.is_exact) {
         return true;
     }
-    ef_trace_record_unpack(record, &c->trace);
-    return ef_trace_match(&c->trace, q->filter, q->condition);
+    c->n_asked++;
+    ef_trace_of_cursor(c->cursor, &c->trace);
+    return ef_trace_match(&c->trace, c->query.filter, c->query.condition);
 }
 
+/* Once the heap is full and it is known that there are more, only newer traces
+ * than its oldest change anything. */
 static void
-scan_chunk(struct ef_trace_cursor *c)
+remember_current(struct ef_trace_cursor *c)
 {
-    uint64_t next;
-    size_t len =
-        ef_trace_arena_copy(&c->store->writers[c->writer].arena, &c->position, c->ends[c->writer], c->chunk, &next);
-    for (const uint8_t *record = c->chunk; record < c->chunk + len;) {
-        struct ef_trace_record header;
-        memcpy(&header, record, sizeof header);
-        if (record_matches(c, record)) {
-            uint64_t position = c->position + (uint64_t) (record - c->chunk);
-            remember(c, (struct found){ef_trace_record_start(record), (uint64_t) c->writer << WRITER_SHIFT | position});
+    struct found found = {.where = ef_multilog_place(c->cursor)};
+    memcpy(&found.start, ef_multilog_column(c->cursor, EF_TRACE_COLUMN_START, NULL), sizeof found.start);
+    remember(c, found);
+    if (c->more) {
+        ef_multilog_raise_from(c->cursor, c->heap[0].start);
+    }
+}
+
+/* A slice of the first pass. */
+static void
+find_more(struct ef_trace_cursor *c)
+{
+    struct ef_time until = ef_time_add_ns(ef_time_mono(), SLICE_NS);
+    unsigned n = 0;
+    int rc;
+    while ((rc = ef_multilog_step(c->cursor))) {
+        if (rc > 0 && matches(c)) {
+            remember_current(c);
         }
-        record += header.size;
+        if ((rc < 0 || ++n % TRACES_PER_LOOK == 0) && ef_time_before(until, ef_time_mono())) {
+            break;
+        }
     }
-    c->position = next;
-    if (!len) {
-        c->writer++;
-        c->position = 0;
-    }
+    ef_multilog_pause(c->cursor);
+    c->is_found = !rc;
 }
 
 int
 ef_trace_cursor_next(struct ef_trace_cursor *c, struct ef_trace *trace)
 {
-    if (c->writer < c->store->n_writers) {
-        scan_chunk(c);
+    if (!c->is_found) {
+        find_more(c);
         return -EAGAIN;
     }
     while (c->n_found > 0) {
-        struct found found = take_oldest(c);
-        struct ef_trace_arena *arena = &c->store->writers[found.where >> WRITER_SHIFT].arena;
-        if (ef_trace_arena_read(arena, found.where & (((uint64_t) 1 << WRITER_SHIFT) - 1), c->chunk)) {
-            ef_trace_record_unpack(c->chunk, trace);
+        if (ef_multilog_go_to(c->cursor, take_oldest(c).where)) {
+            ef_trace_of_cursor(c->cursor, trace);
+            ef_multilog_pause(c->cursor);
             return 1;
         }
         c->n_lost++;
@@ -252,4 +297,21 @@ uint64_t
 ef_trace_cursor_lost(const struct ef_trace_cursor *c)
 {
     return c->n_lost;
+}
+
+char *
+ef_trace_cursor_explain(const struct ef_trace_cursor *c)
+{
+    char *plan, *text = NULL;
+    size_t size;
+    if (ef_multilog_cursor_explain(c->cursor, EF_EXPLAIN_JSON, &plan)) {
+        return NULL;
+    }
+    FILE *out = open_memstream(&text, &size);
+    if (out) {
+        fprintf(out, "{\"columns_decide\":%s,\"traces_looked_at\":%" PRIu64 ",\"plan\":%s}",
+                c->question.is_exact ? "true" : "false", c->n_asked, plan);
+    }
+    free(plan);
+    return out && !fclose(out) ? text : NULL;
 }

@@ -202,9 +202,9 @@ cut_page(struct ef_trace_history *h)
 static void
 gather(struct ef_trace_history *h, struct ef_trace_key key)
 {
-    uint32_t size = ef_trace_record_size(&h->trace);
-    struct item item = {.key = key, .record = ef_must_realloc(NULL, size), .record_bytes = size};
-    ef_trace_record_pack(&h->trace, item.record);
+    uint8_t *record = ef_must_realloc(NULL, EF_TRACE_RECORD_MAX);
+    uint32_t size = ef_trace_record_pack(&h->trace, record);
+    struct item item = {.key = key, .record = ef_must_realloc(record, size), .record_bytes = size};
     h->page_bytes += size;
     push(h, item);
     while (h->page_bytes > PAGE_BYTES && h->n > 1) {
@@ -217,6 +217,7 @@ take_row(struct ef_trace_history *h, const struct ef_trace_row *row)
 {
     struct ef_trace_key key = {row->start, row->id};
     if (ef_trace_key_compare(key, h->from) < 0 ||
+        (h->query.has_id && (key.id < h->query.id_low || key.id > h->query.id_high)) ||
         (h->phase == GATHERING && h->has_next && ef_trace_key_compare(key, h->next) >= 0) || !row_matches(h, row)) {
         return;
     }
@@ -315,7 +316,8 @@ give(struct ef_trace_history *h, struct ef_trace *trace)
         }
         return false;
     }
-    ef_trace_record_unpack(h->items[h->at++].record, trace);
+    const struct item *item = &h->items[h->at++];
+    ef_trace_record_unpack(item->record, item->key.start, item->key.id, trace);
     return true;
 }
 

@@ -29,10 +29,12 @@ struct ef_trace_key {
 
 struct ef_trace_history_query {
     const struct ef_filter *filter, *condition; /* As in struct ef_trace_query. */
-    struct ef_trace_key from;                   /* The first that is asked for. */
-    struct ef_time end;                         /* Included. */
-    uint64_t limit;                             /* Up to EF_TRACE_HISTORY_MAX_LIMIT; 0: all. */
-    struct ef_time fresh_to;                    /* As in struct ef_archive_query. */
+    bool has_id;
+    uint64_t id_low, id_high; /* Only traces of these identities. */
+    struct ef_trace_key from; /* The first that is asked for. */
+    struct ef_time end;       /* Included. */
+    uint64_t limit;           /* Up to EF_TRACE_HISTORY_MAX_LIMIT; 0: all. */
+    struct ef_time fresh_to;  /* As in struct ef_archive_query. */
 };
 
 struct ef_trace_history *ef_trace_history_create(struct ef_archive *archive,

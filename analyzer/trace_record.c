@@ -1,53 +1,202 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Closed traces as records; see trace_record.h. */
+/* Closed traces as records; see trace_record.h. Behind a fixed part come the
+ * addresses, the bytes of the original, then the hops; addresses of 4 bytes
+ * where they are IPv4. */
 #include <config.h>
 
 #include "analyzer/trace_record.h"
 
+#include <stddef.h>
 #include <string.h>
 
-#define FIXED_BYTES offsetof(struct ef_trace, bytes)
+#include "base/byteorder.h"
+#include "base/util.h"
+#include "packet/headers.h"
 
-static size_t
-round_to_8(size_t n)
+/* Flags of the fixed part. */
+enum {
+    LOOP = 1,
+    DEBUG_MARK = 2,
+    SWITCH_CLOCK = 4,
+    HOPS_FULL = 8,
+    COPIES_LOST = 16,
+    HAS_EXPECTED = 32,
+    TARGET_IS_IPV4 = 64,
+    EXPECTED_IS_IPV4 = 128,
+};
+
+struct fixed {
+    struct ef_time end;
+    uint32_t wire_len, n_copies, n_duplicates;
+    uint16_t n_bytes;
+    uint8_t n_hops, flags, n_missing, mux_hop, fate;
+};
+
+/* What is behind a hop's fixed part. */
+enum { SWITCH_IS_IPV4 = 1, SWITCH_TIME = 2 };
+
+/* A hop's fixed part: its arrival, the end of struct ef_hop as it is (port to
+ * drop), and what is behind. Copied piece by piece to where it stays: a struct in
+ * between would be written in small pieces and read in large ones. */
+enum {
+    HOP_PORT = sizeof(struct ef_time),
+    HOP_END_BYTES = offsetof(struct ef_hop, drop) + 1 - offsetof(struct ef_hop, port),
+    HOP_BEHIND = HOP_PORT + HOP_END_BYTES,
+    HOP_FIXED_BYTES,
+};
+
+_Static_assert(sizeof(struct fixed) + 2 * 16 <= EF_TRACE_RECORD_FIXED_MAX, "EF_TRACE_RECORD_FIXED_MAX");
+_Static_assert(HOP_FIXED_BYTES + 16 + 8 <= EF_TRACE_RECORD_HOP_MAX, "EF_TRACE_RECORD_HOP_MAX");
+
+/* As ef_address_is_ipv4(), for all hops of all traces: without a call. */
+static EF_ALWAYS_INLINE bool
+is_ipv4(const uint8_t address[16])
 {
-    return (n + 7) / 8 * 8;
+    return !ef_load_be64(address) && ef_load_be32(address + 8) == 0xffff;
+}
+
+/* --- Writing ------------------------------------------------------------------------ */
+
+static EF_ALWAYS_INLINE uint8_t *
+put(uint8_t *at, const void *bytes, size_t n)
+{
+    memcpy(at, bytes, n);
+    return at + n;
+}
+
+static EF_ALWAYS_INLINE uint8_t *
+put_address(uint8_t *at, const uint8_t address[16], bool as_ipv4)
+{
+    return as_ipv4 ? put(at, address + 12, 4) : put(at, address, 16);
+}
+
+static EF_ALWAYS_INLINE uint8_t *
+put_hop(uint8_t *at, const struct ef_hop *hop)
+{
+    bool as_ipv4 = is_ipv4(hop->switch_address), has_time = hop->switch_time.ns;
+    memcpy(at, &hop->arrival, sizeof hop->arrival);
+    memcpy(at + HOP_PORT, &hop->port, HOP_END_BYTES);
+    at[HOP_BEHIND] = (uint8_t) ((as_ipv4 ? SWITCH_IS_IPV4 : 0) | (has_time ? SWITCH_TIME : 0));
+    at = put_address(at + HOP_FIXED_BYTES, hop->switch_address, as_ipv4);
+    return has_time ? put(at, &hop->switch_time, sizeof hop->switch_time) : at;
+}
+
+static uint8_t
+flags_of(const struct ef_trace *trace)
+{
+    return (uint8_t) ((trace->loop ? LOOP : 0) | (trace->debug ? DEBUG_MARK : 0) |
+                      (trace->switch_clock ? SWITCH_CLOCK : 0) | (trace->hops_full ? HOPS_FULL : 0) |
+                      (trace->copies_lost ? COPIES_LOST : 0) | (trace->has_expected ? HAS_EXPECTED : 0) |
+                      (is_ipv4(trace->target) ? TARGET_IS_IPV4 : 0) |
+                      (is_ipv4(trace->expected) ? EXPECTED_IS_IPV4 : 0));
 }
 
 uint32_t
-ef_trace_record_size(const struct ef_trace *trace)
+ef_trace_record_pack(const struct ef_trace *trace, uint8_t *record)
 {
-    return (uint32_t) (sizeof(struct ef_trace_record) + round_to_8(FIXED_BYTES + trace->n_bytes) +
-                       trace->n_hops * sizeof(struct ef_hop));
+    struct fixed fixed = {
+        .end = trace->end,
+        .wire_len = trace->wire_len,
+        .n_copies = trace->n_copies,
+        .n_duplicates = trace->n_duplicates,
+        .n_bytes = trace->n_bytes,
+        .n_hops = trace->n_hops,
+        .flags = flags_of(trace),
+        .n_missing = trace->n_missing,
+        .mux_hop = trace->mux_hop,
+        .fate = trace->fate,
+    };
+    uint8_t *at = put(record, &fixed, sizeof fixed);
+    at = put_address(at, trace->target, fixed.flags & TARGET_IS_IPV4);
+    at = trace->has_expected ? put_address(at, trace->expected, fixed.flags & EXPECTED_IS_IPV4) : at;
+    at = put(at, trace->bytes, trace->n_bytes);
+    for (unsigned i = 0; i < trace->n_hops; i++) {
+        at = put_hop(at, &trace->hops[i]);
+    }
+    return (uint32_t) (at - record);
 }
 
-uint32_t
-ef_trace_record_pack(const struct ef_trace *trace, uint8_t *at)
+/* --- Reading ------------------------------------------------------------------------ */
+
+static EF_ALWAYS_INLINE const uint8_t *
+get(const uint8_t *at, void *bytes, size_t n)
 {
-    struct ef_trace_record header = {.size = ef_trace_record_size(trace)};
-    memcpy(at, &header, sizeof header);
-    /* The bytes stand right behind the fixed part in both. */
-    memcpy(at + sizeof header, trace, FIXED_BYTES + trace->n_bytes);
-    size_t hops_bytes = trace->n_hops * sizeof(struct ef_hop);
-    memcpy(at + header.size - hops_bytes, trace->hops, hops_bytes);
-    return header.size;
+    memcpy(bytes, at, n);
+    return at + n;
 }
 
-struct ef_time
-ef_trace_record_start(const uint8_t *record)
+static const uint8_t *
+get_address(const uint8_t *at, uint8_t address[16], bool as_ipv4)
 {
-    struct ef_time start;
-    memcpy(&start, record + sizeof(struct ef_trace_record) + offsetof(struct ef_trace, start), sizeof start);
-    return start;
+    if (!as_ipv4) {
+        return get(at, address, 16);
+    }
+    ef_address_from_ipv4(address, at);
+    return at + 4;
+}
+
+static const uint8_t *
+get_hop(const uint8_t *at, struct ef_hop *hop)
+{
+    uint8_t behind = at[HOP_BEHIND];
+    *hop = (struct ef_hop){0};
+    memcpy(&hop->arrival, at, sizeof hop->arrival);
+    memcpy(&hop->port, at + HOP_PORT, HOP_END_BYTES);
+    at = get_address(at + HOP_FIXED_BYTES, hop->switch_address, behind & SWITCH_IS_IPV4);
+    return behind & SWITCH_TIME ? get(at, &hop->switch_time, sizeof hop->switch_time) : at;
+}
+
+static void
+read_fixed(const struct fixed *fixed, struct ef_trace *trace)
+{
+    trace->end = fixed->end;
+    trace->wire_len = fixed->wire_len;
+    trace->n_copies = fixed->n_copies;
+    trace->n_duplicates = fixed->n_duplicates;
+    trace->n_bytes = fixed->n_bytes;
+    trace->n_hops = fixed->n_hops;
+    trace->loop = fixed->flags & LOOP;
+    trace->debug = fixed->flags & DEBUG_MARK;
+    trace->switch_clock = fixed->flags & SWITCH_CLOCK;
+    trace->hops_full = fixed->flags & HOPS_FULL;
+    trace->copies_lost = fixed->flags & COPIES_LOST;
+    trace->has_expected = fixed->flags & HAS_EXPECTED;
+    trace->n_missing = fixed->n_missing;
+    trace->mux_hop = fixed->mux_hop;
+    trace->fate = fixed->fate;
 }
 
 void
-ef_trace_record_unpack(const uint8_t *record, struct ef_trace *trace)
+ef_trace_record_unpack(const uint8_t *record, struct ef_time start, uint64_t id, struct ef_trace *trace)
 {
-    struct ef_trace_record header;
-    memcpy(&header, record, sizeof header);
-    memcpy(trace, record + sizeof header, FIXED_BYTES);
-    memcpy(trace->bytes, record + sizeof header + FIXED_BYTES, trace->n_bytes);
-    size_t hops_bytes = trace->n_hops * sizeof(struct ef_hop);
-    memcpy(trace->hops, record + header.size - hops_bytes, hops_bytes);
+    struct fixed fixed;
+    const uint8_t *at = get(record, &fixed, sizeof fixed);
+    trace->id = id;
+    trace->start = start;
+    read_fixed(&fixed, trace);
+    at = get_address(at, trace->target, fixed.flags & TARGET_IS_IPV4);
+    memset(trace->expected, 0, sizeof trace->expected);
+    if (trace->has_expected) {
+        at = get_address(at, trace->expected, fixed.flags & EXPECTED_IS_IPV4);
+    }
+    at = get(at, trace->bytes, trace->n_bytes);
+    for (unsigned i = 0; i < trace->n_hops; i++) {
+        at = get_hop(at, &trace->hops[i]);
+    }
+}
+
+unsigned
+ef_trace_record_switches(const uint8_t *record, uint8_t switches[EF_TRACE_MAX_HOPS][16])
+{
+    struct fixed fixed;
+    const uint8_t *at = get(record, &fixed, sizeof fixed);
+    at += fixed.flags & TARGET_IS_IPV4 ? 4 : 16;
+    at += !(fixed.flags & HAS_EXPECTED) ? 0 : fixed.flags & EXPECTED_IS_IPV4 ? 4 : 16;
+    at += fixed.n_bytes;
+    for (unsigned i = 0; i < fixed.n_hops; i++) {
+        uint8_t behind = at[HOP_BEHIND];
+        at = get_address(at + HOP_FIXED_BYTES, switches[i], behind & SWITCH_IS_IPV4);
+        at += behind & SWITCH_TIME ? sizeof(struct ef_time) : 0;
+    }
+    return fixed.n_hops;
 }

@@ -130,6 +130,9 @@ open_history(struct ef_trace_search *s)
     struct ef_trace_history_query query = {
         .filter = s->query.filter,
         .condition = s->query.condition,
+        .has_id = s->query.has_id,
+        .id_low = s->query.id_low,
+        .id_high = s->query.id_high,
         .from = s->next,
         .end = s->query.end,
         .limit = s->is_counted ? 0 : s->query.limit,
@@ -309,6 +312,12 @@ bool
 ef_trace_search_more(const struct ef_trace_search *s)
 {
     return s->more;
+}
+
+char *
+ef_trace_search_explain(const struct ef_trace_search *s)
+{
+    return ef_trace_cursor_explain(s->memory);
 }
 
 const char *

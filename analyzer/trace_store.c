@@ -6,20 +6,65 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "store/derived.h"
+#include "store/indexes.h"
+
+/* A bucket is a sixteenth of a writer's share: less is lost with each that
+ * leaves, and at its end; but it must be worth an index. */
+enum {
+    BUCKETS_PER_WRITER = 16,
+    MIN_BUCKET_BYTES = 8 * EF_TRACE_RECORD_MAX,
+    MAX_BUCKET_BYTES = 4 << 20,
+    BYTES_PER_TRACE = 320, /* Of the usual trace; a bucket is full when the rows or the bytes are. */
+};
 
 static int
-init_writers(struct ef_trace_store *store, uint64_t bytes)
+create_log(struct ef_trace_store *store, uint64_t bytes, struct ef_error *err)
 {
-    uint64_t each = bytes / store->n_writers;
-    if (each < 2 * EF_TRACE_ARENA_CHUNK) {
-        return -ENOMEM;
+    uint64_t bucket_bytes = EF_MIN(bytes / store->n_writers / BUCKETS_PER_WRITER, (uint64_t) MAX_BUCKET_BYTES);
+    bucket_bytes = EF_MAX(bucket_bytes, (uint64_t) MIN_BUCKET_BYTES);
+    uint32_t rows = (uint32_t) bucket_bytes / BYTES_PER_TRACE / 64 * 64;
+    struct ef_multilog_config config = {
+        .schema = &store->schema,
+        .memory_bytes = bytes,
+        .max_writers = store->n_writers,
+        .bucket_rows = rows,
+        .bucket_variable_bytes =
+            (uint32_t) bucket_bytes - rows * (uint32_t) (sizeof(struct ef_trace_columns) - sizeof(struct ef_bytes)),
+    };
+    int rc =
+        ef_schema_init(&store->schema, ef_trace_columns_list, ef_trace_columns_n, sizeof(struct ef_trace_columns), err);
+    return rc ? rc : ef_multilog_create(&config, &store->log, err);
+}
+
+/* What is asked for most, and what few traces have. */
+static int
+add_indexes(struct ef_trace_store *store, struct ef_error *err)
+{
+    static const struct ef_multilog_index indexes[] = {
+        {.column = "id"},
+        {.column = "src"},
+        {.column = "dst"},
+        {.column = "flags"},
+        {.column = "trace", .extract = ef_trace_columns_switches, .key_type = EF_COLUMN_IPV6},
+    };
+    for (size_t i = 0; i < EF_ARRAY_SIZE(indexes); i++) {
+        int rc = ef_multilog_add_index(store->log, &indexes[i], err);
+        if (rc) {
+            return rc;
+        }
     }
+    return 0;
+}
+
+static int
+open_writers(struct ef_trace_store *store, struct ef_error *err)
+{
     for (unsigned i = 0; i < store->n_writers; i++) {
-        struct ef_trace_writer *w = &store->writers[i];
-        w->batch = malloc(EF_TRACE_ARENA_CHUNK);
-        if (!w->batch || ef_trace_arena_init(&w->arena, each - EF_TRACE_ARENA_CHUNK)) {
-            return -ENOMEM;
+        int rc = ef_multilog_writer_open(store->log, &store->writers[i].writer);
+        if (rc) {
+            return ef_error_set(err, rc, "more writers than the store has");
         }
     }
     return 0;
@@ -42,9 +87,11 @@ ef_trace_store_create(unsigned n_writers, uint64_t bytes, uint64_t query_bytes, 
     store->writers = writers;
     store->query_bytes_left = query_bytes;
     pthread_mutex_init(&store->queries, NULL);
-    if (init_writers(store, bytes)) {
+    int rc;
+    bytes -= EF_MIN(bytes, (uint64_t) writers_bytes);
+    if ((rc = create_log(store, bytes, err)) || (rc = open_writers(store, err)) || (rc = add_indexes(store, err))) {
         ef_trace_store_destroy(store);
-        return ef_error_set(err, -ENOMEM, "no memory for %llu bytes of traces", (unsigned long long) bytes);
+        return rc;
     }
     *out = store;
     return 0;
@@ -57,9 +104,9 @@ ef_trace_store_destroy(struct ef_trace_store *store)
         return;
     }
     for (unsigned i = 0; i < store->n_writers; i++) {
-        ef_trace_arena_deinit(&store->writers[i].arena);
-        free(store->writers[i].batch);
+        ef_multilog_writer_close(store->writers[i].writer);
     }
+    ef_multilog_destroy(store->log);
     pthread_mutex_destroy(&store->queries);
     free(store->writers);
     free(store);
@@ -69,38 +116,53 @@ void
 ef_trace_store_append(struct ef_trace_store *store, unsigned writer, const struct ef_trace *trace)
 {
     struct ef_trace_writer *w = &store->writers[writer];
-    if (w->batch_len + ef_trace_record_size(trace) > EF_TRACE_ARENA_CHUNK) {
+    if (w->n == EF_TRACE_BATCH || w->n_bytes + EF_TRACE_RECORD_MAX > EF_TRACE_BATCH_BYTES) {
         ef_trace_store_flush(store, writer);
     }
-    w->batch_len += ef_trace_record_pack(trace, w->batch + w->batch_len);
+    struct ef_trace_columns *columns = &w->batch[w->n++];
+    uint8_t *at = w->bytes + w->n_bytes;
+    ef_trace_columns_fill(columns, trace);
+    columns->trace = (struct ef_bytes){at, ef_trace_record_pack(trace, at)};
+    w->n_bytes += columns->trace.len;
 }
 
+/* What the log cannot take, it counts. */
 void
 ef_trace_store_flush(struct ef_trace_store *store, unsigned writer)
 {
     struct ef_trace_writer *w = &store->writers[writer];
-    if (w->batch_len) {
-        ef_trace_arena_append(&w->arena, w->batch, w->batch_len);
-        w->batch_len = 0;
+    if (w->n) {
+        ef_multilog_append(w->writer, w->batch, w->n);
+        w->n = 0;
+        w->n_bytes = 0;
     }
+}
+
+void
+ef_trace_store_settle(struct ef_trace_store *store)
+{
+    ef_multilog_flush_derived(store->log);
 }
 
 void
 ef_trace_store_stats(struct ef_trace_store *store, struct ef_trace_store_stats *stats)
 {
-    *stats = (struct ef_trace_store_stats){.newest_evicted = {INT64_MIN}};
-    for (unsigned i = 0; i < store->n_writers; i++) {
-        struct ef_trace_arena_stats arena;
-        ef_trace_arena_stats(&store->writers[i].arena, &arena);
-        stats->n_stored += arena.n_records;
-        stats->n_evicted += arena.n_evicted;
-        stats->used_bytes += arena.used_bytes;
-        stats->newest_evicted.ns = EF_MAX(stats->newest_evicted.ns, arena.newest_evicted.ns);
-        if (arena.n_records && (!stats->has_oldest || ef_time_before(arena.oldest, stats->oldest))) {
-            stats->has_oldest = true;
-            stats->oldest = arena.oldest;
-        }
+    struct ef_multilog_stats log;
+    struct ef_multilog_index_stats indexes[EF_MULTILOG_MAX_INDEXES];
+    ef_multilog_stats(store->log, &log);
+    *stats = (struct ef_trace_store_stats){
+        .n_stored = log.n_appended - log.n_evicted,
+        .n_evicted = log.n_evicted,
+        .n_refused = log.n_refused,
+        .has_oldest = log.has_oldest,
+        .oldest = log.oldest,
+        .newest_evicted = log.newest_evicted,
+    };
+    unsigned n = ef_multilog_index_stats(store->log, indexes, EF_MULTILOG_MAX_INDEXES);
+    for (unsigned i = 0; i < n; i++) {
+        stats->index_bytes += indexes[i].memory_bytes;
     }
+    stats->used_bytes = log.used_bytes + stats->index_bytes;
     pthread_mutex_lock(&store->queries);
     stats->n_queries = store->n_queries;
     pthread_mutex_unlock(&store->queries);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where closed traces are kept and asked for. This is a seam: all that the
- * workers and the HTTP side know of the store is here. Behind it now: a
- * circular arena in memory per worker (trace_arena.h).
+ * workers and the HTTP side know of the store is here. Behind it: a multilog
+ * (store/multilog.h) with a writer per worker; what questions look at is in
+ * columns (trace_columns.h), with indexes of addresses, switches and identities.
  *
  *     ef_trace_store_append(store, worker_number, &trace);   // gathers a batch
  *     ef_trace_store_flush(store, worker_number);            // all visible
@@ -17,8 +18,8 @@
  * `limit`, it has the newest. It shows the traces that were closed when it was
  * asked for, less those evicted before they were reached.
  *
- * Thread-safety: writer `n` belongs to one thread; a cursor belongs to one
- * thread; otherwise any thread may call anything. */
+ * Thread-safety: writer `n` belongs to one thread; a cursor and a follower
+ * belong to one thread each; otherwise any thread may call anything. */
 #ifndef EF_ANALYZER_TRACE_STORE_H
 #define EF_ANALYZER_TRACE_STORE_H
 
@@ -28,29 +29,36 @@
 struct ef_filter;
 struct ef_trace_store;
 struct ef_trace_cursor;
+struct ef_trace_follower;
 
 struct ef_trace_query {
     const struct ef_filter *filter;    /* NULL: everything. Borrowed until the cursor is closed. */
     const struct ef_filter *condition; /* The same. */
-    struct ef_time start, end;         /* Of the trace's start, both included. */
-    uint64_t limit;                    /* 0: all. */
+    bool has_id;
+    uint64_t id_low, id_high;  /* Only traces of these identities, both included. */
+    struct ef_time start, end; /* Of the trace's start, both included. */
+    uint64_t limit;            /* 0: all. */
+    bool is_explained;         /* For ef_trace_cursor_explain(). */
 };
 
 struct ef_trace_store_stats {
     uint64_t n_stored, n_evicted;
-    uint64_t used_bytes;
+    uint64_t n_refused;  /* Traces not taken, since no memory could be made free. */
+    uint64_t used_bytes; /* With the indexes. */
+    uint64_t index_bytes;
     uint64_t n_queries; /* Open cursors. */
     bool has_oldest;
-    struct ef_time oldest;         /* Start of the trace that is next to be evicted. */
+    struct ef_time oldest;         /* No trace in memory started earlier. */
     struct ef_time newest_evicted; /* Every trace that left memory started then or earlier; INT64_MIN: none did. */
 };
 
-/* `bytes` for the traces, divided among `n_writers`, and `query_bytes` for the
- * open cursors together, with 256 KiB each for what their askers hold. Returns 0 or -ENOMEM with `err`. */
+/* `bytes` for the traces and their indexes, shared by `n_writers`, and
+ * `query_bytes` for the open cursors together, with 256 KiB each for what their
+ * askers hold. Starts a thread. Returns 0 or a negative errno with `err`. */
 int ef_trace_store_create(unsigned n_writers, uint64_t bytes, uint64_t query_bytes, struct ef_trace_store **store,
                           struct ef_error *err);
 
-/* All cursors must be closed. NULL is fine. */
+/* All cursors and followers must be closed. NULL is fine. */
 void ef_trace_store_destroy(struct ef_trace_store *store);
 
 void ef_trace_store_append(struct ef_trace_store *store, unsigned writer, const struct ef_trace *trace);
@@ -74,8 +82,31 @@ bool ef_trace_cursor_more(const struct ef_trace_cursor *cursor);
 uint64_t ef_trace_cursor_left(const struct ef_trace_cursor *cursor);
 uint64_t ef_trace_cursor_lost(const struct ef_trace_cursor *cursor);
 
+/* How the answer was found: JSON, an object, for free(); or NULL for lack of
+ * memory. Complete once a trace or the end was returned. */
+char *ef_trace_cursor_explain(const struct ef_trace_cursor *cursor);
+
 void ef_trace_cursor_close(struct ef_trace_cursor *cursor); /* NULL is fine. */
 
 void ef_trace_store_stats(struct ef_trace_store *store, struct ef_trace_store_stats *stats);
+
+/* Waits until the thread has made the indexes of all that it can: for tests and
+ * measurements. */
+void ef_trace_store_settle(struct ef_trace_store *store);
+
+/* --- Following -------------------------------------------------------------------- */
+
+/* Takes every trace once, writer by writer in the order of appending, as the
+ * archive wants them. Returns 0 or -ENOMEM with `err`. */
+int ef_trace_follower_open(struct ef_trace_store *store, struct ef_trace_follower **follower, struct ef_error *err);
+void ef_trace_follower_close(struct ef_trace_follower *follower); /* NULL is fine. */
+
+/* The next trace that is flushed: 1 and `*trace`; 0 if there is none now; or
+ * -ENOMEM: try again later. */
+int ef_trace_follower_next(struct ef_trace_follower *follower, struct ef_trace *trace);
+
+/* Traces that left memory before their turn came; as of the last 0 that next
+ * returned. */
+uint64_t ef_trace_follower_n_missed(const struct ef_trace_follower *follower);
 
 #endif

@@ -14,6 +14,7 @@
 #include "controller/trace_export.h"
 #include "controller/trace_query.h"
 #include "filter/filter.h"
+#include "trace/trace_id.h"
 
 enum { DEFAULT_LIMIT = 100, WRITE_BYTES = 65536, CAPTURE_BATCH = 256 };
 
@@ -98,6 +99,19 @@ read_format(struct ef_http_request *req, enum format *format)
     return !text;
 }
 
+static bool
+read_id(struct ef_http_request *req, const char **id)
+{
+    uint64_t low, high;
+    struct ef_error err = EF_ERROR_INIT;
+    *id = ef_http_param(req, "id");
+    if (!*id || !**id || !ef_trace_id_parse(*id, &low, &high, &err)) {
+        return true;
+    }
+    ef_http_reply_error(req, 400, "bad_id", -1, "id: %s", err.text);
+    return false;
+}
+
 /* Reads and checks all parameters; replies and returns false if one is wrong. */
 static bool
 read_parameters(struct ef_http_request *req, struct parameters *p)
@@ -112,7 +126,8 @@ read_parameters(struct ef_http_request *req, struct parameters *p)
     if (!check_filter(req, "filter", EF_FILTER_PACKET, "bad_filter") ||
         !check_filter(req, "condition", EF_FILTER_CONDITION, "bad_condition") ||
         !read_time(req, "start", now, &p->start, &p->question.start) ||
-        !read_time(req, "end", now, &p->end, &p->question.end) || !read_format(req, &p->format)) {
+        !read_time(req, "end", now, &p->end, &p->question.end) || !read_format(req, &p->format) ||
+        !read_id(req, &p->question.id)) {
         return false;
     }
     if (limit && ef_parse_u64(limit, "limit", 0, INT64_MAX, &p->question.limit, &err)) {
@@ -313,7 +328,7 @@ get_traces(struct ef_http_request *req, void *ctx)
 void
 api_traces_add(struct controller *c)
 {
-    static const char *const params[] = {"filter", "condition", "start", "end", "limit", "format", NULL};
+    static const char *const params[] = {"filter", "condition", "start", "end", "limit", "format", "id", NULL};
     static const struct ef_http_route routes[] = {{"GET", "/v1/traces", params, get_traces}, {0}};
     ef_http_server_add_routes(c->http, routes, c);
 }

@@ -295,6 +295,7 @@ build_target(struct evbuffer *url, const struct trace_question *q)
     append_time(url, "start", q->start);
     append_time(url, "end", q->end);
     ef_http_query_append(url, "limit", limit);
+    ef_http_query_append(url, "id", q->id);
     ef_http_query_append(url, "format", "ndjson");
     evbuffer_add(url, "", 1);
     return (const char *) evbuffer_pullup(url, -1);

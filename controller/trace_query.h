@@ -39,6 +39,7 @@ struct trace_question {
     const char *filter, *condition; /* NULL: everything. */
     const struct ef_time *start, *end;
     uint64_t limit; /* 0: all. */
+    const char *id; /* Or the beginning of one; NULL: any. */
 };
 
 /* A trace, its hops named. */

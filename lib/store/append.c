@@ -51,6 +51,15 @@ oldest_lane(struct ef_multilog *log, uint64_t *first)
     return oldest;
 }
 
+/* Before it leaves, so that who finds a record gone finds this told. */
+static void
+note_evicted(struct ef_multilog *log, int64_t newest_ns)
+{
+    int64_t known_ns = atomic_load(&log->newest_evicted_ns);
+    while (newest_ns > known_ns && !atomic_compare_exchange_weak(&log->newest_evicted_ns, &known_ns, newest_ns)) {
+    }
+}
+
 bool
 ef_multilog_evict_oldest(struct ef_multilog *log)
 {
@@ -58,6 +67,11 @@ ef_multilog_evict_oldest(struct ef_multilog *log)
     struct ef_multilog_writer *lane;
     while ((lane = oldest_lane(log, &first))) {
         struct ef_bucket *bucket = ef_lane_bucket(lane, first);
+        int64_t newest_ns = atomic_load_explicit(&bucket->max_ns, memory_order_acquire);
+        if (atomic_load(&lane->first) != first) {
+            continue; /* It was evicted, and its memory may be another's. */
+        }
+        note_evicted(log, newest_ns);
         if (atomic_compare_exchange_strong_explicit(&lane->first, &first, first + 1, memory_order_acq_rel,
                                                     memory_order_relaxed)) {
             uint32_t n_rows = atomic_load_explicit(&bucket->n_rows, memory_order_acquire);

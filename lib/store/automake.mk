@@ -3,7 +3,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/store/append.c \
 	lib/store/bucket_index.c lib/store/bucket_index.h lib/store/indexes.h \
 	lib/store/bucket_pool.c lib/store/bucket_pool.h \
-	lib/store/cursor.h \
+	lib/store/cursor.h lib/store/cursor_order.c \
 	lib/store/explain.c lib/store/explain.h \
 	lib/store/index.c lib/store/index.h \
 	lib/store/capture.c lib/store/capture.h \

@@ -14,6 +14,7 @@
 #include "store/derived.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -331,12 +332,16 @@ ef_derivers_stop(struct ef_multilog *log)
     pthread_cond_destroy(&d->round_ended);
 }
 
-/* With `lock` held. */
+/* With `lock` held. Signals are for the program's own threads. */
 static int
 start(struct ef_multilog *log)
 {
     struct ef_derivers *d = &log->derivers;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     int rc = d->is_running ? 0 : -pthread_create(&d->thread, NULL, run, log);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!rc) {
         d->is_running = true;
         atomic_store(&d->is_attached, true);

@@ -144,6 +144,18 @@ to_text(const json_t *document)
 }
 
 int
+ef_multilog_cursor_explain(const struct ef_multilog_cursor *c, enum ef_explain_format format, char **text)
+{
+    json_t *document = describe(&c->planner);
+    *text = NULL;
+    if (document) {
+        *text = format == EF_EXPLAIN_JSON ? json_dumps(document, JSON_COMPACT) : to_text(document);
+    }
+    json_decref(document);
+    return *text ? 0 : -ENOMEM;
+}
+
+int
 ef_multilog_explain(struct ef_multilog *log, const struct ef_multilog_query *query, enum ef_explain_format format,
                     char **text)
 {
@@ -156,12 +168,7 @@ ef_multilog_explain(struct ef_multilog *log, const struct ef_multilog_query *que
     c->planner.is_explained = true;
     while (ef_cursor_next_bucket(c, &n_matches)) {
     }
-    json_t *document = describe(&c->planner);
-    *text = NULL;
-    if (document) {
-        *text = format == EF_EXPLAIN_JSON ? json_dumps(document, JSON_COMPACT) : to_text(document);
-    }
-    json_decref(document);
+    rc = ef_multilog_cursor_explain(c, format, text);
     ef_multilog_cursor_close(c);
-    return *text ? 0 : -ENOMEM;
+    return rc;
 }

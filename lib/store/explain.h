@@ -31,4 +31,7 @@ enum ef_explain_format { EF_EXPLAIN_TEXT, EF_EXPLAIN_JSON };
 int ef_multilog_explain(struct ef_multilog *log, const struct ef_multilog_query *query, enum ef_explain_format format,
                         char **text);
 
+/* The same of an answer as far as it was read; its query must say is_explained. */
+int ef_multilog_cursor_explain(const struct ef_multilog_cursor *cursor, enum ef_explain_format format, char **text);
+
 #endif

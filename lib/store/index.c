@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/byteorder.h"
 #include "base/util.h"
 
 /* --- Values ----------------------------------------------------------------------- */
@@ -131,11 +132,23 @@ take_byte_words(const struct ef_index_input *in, unsigned word, uint32_t *words)
     }
 }
 
+/* The same for addresses of 16 bytes. */
+static void
+take_address_words(const struct ef_index_input *in, unsigned word, uint32_t *words)
+{
+    const uint8_t *bytes = in->values + 12 - (size_t) word * 4;
+    for (uint32_t i = 0; i < in->n; i++) {
+        words[i] = ef_load_be32(bytes + (size_t) i * 16);
+    }
+}
+
 /* With constant widths: the loops are tight. */
 static void
 take_words(const struct ef_index_input *in, unsigned word, uint32_t *words)
 {
-    if (!is_number(in->type)) {
+    if (!is_number(in->type) && in->width == 16) {
+        take_address_words(in, word, words);
+    } else if (!is_number(in->type)) {
         take_byte_words(in, word, words);
     } else if (in->width == 1) {
         take_number_words(in, EF_COLUMN_U8, 1, word, words);

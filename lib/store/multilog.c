@@ -103,6 +103,7 @@ ef_multilog_create(const struct ef_multilog_config *config, struct ef_multilog *
         return ef_error_set(err, -ENOMEM, "out of memory");
     }
     pthread_mutex_init(&log->snapshots, NULL);
+    atomic_init(&log->newest_evicted_ns, INT64_MIN);
     ef_derivers_init(&log->derivers);
     ef_filters_init(&log->filters);
     ef_triggers_init(&log->triggers);
@@ -204,11 +205,15 @@ ef_multilog_stats(struct ef_multilog *log, struct ef_multilog_stats *stats)
         .n_buckets = log->pool.n_buckets,
         .bucket_rows = log->bucket_rows,
         .bucket_bytes = (uint32_t) log->pool.bucket_bytes,
+        .newest_evicted = {atomic_load(&log->newest_evicted_ns)},
     };
     for (unsigned i = 0; i < log->n_lanes; i++) {
         stats->n_appended += atomic_load_explicit(&log->lanes[i].tail, memory_order_acquire);
         stats->n_refused += ef_counter_get(&log->lanes[i].n_refused);
         stats->n_not_captured += ef_counter_get(&log->lanes[i].n_not_captured);
+        uint64_t first = atomic_load_explicit(&log->lanes[i].first, memory_order_acquire);
+        stats->used_bytes +=
+            (atomic_load_explicit(&log->lanes[i].n_begun, memory_order_acquire) - first) * log->pool.bucket_bytes;
         take_oldest(&log->lanes[i], stats);
     }
 }

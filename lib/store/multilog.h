@@ -95,12 +95,15 @@ struct ef_installed_filter;
 /* What is borrowed stays until the cursor is closed. */
 struct ef_multilog_query {
     struct ef_multilog_snapshot snapshot;
+    struct ef_multilog_snapshot after;        /* An earlier one: what it has is left out. Zero: nothing. */
     struct ef_time from, to;                  /* Of the record's time, both included. */
     const struct ef_predicate *predicate;     /* Borrowed; predicate.h. NULL: all records. */
     const struct ef_installed_filter *filter; /* Borrowed; filter_set.h. Instead of a predicate: with its matches. */
     const struct ef_multilog_key_test *keys;  /* Borrowed; all of them must be true, too. */
     unsigned n_keys;
     enum ef_multilog_plan plan;
+    bool newest_first; /* Buckets in the descending order of their newest records, of all writers. */
+    bool is_explained; /* For ef_multilog_cursor_explain(). */
 };
 
 struct ef_multilog_stats {
@@ -108,9 +111,11 @@ struct ef_multilog_stats {
     uint64_t n_refused;             /* Records not taken, since no memory could be made free. */
     uint64_t n_not_captured;        /* Records left out by the capture filter; capture.h. */
     uint64_t memory_bytes;          /* What create took. */
+    uint64_t used_bytes;            /* Of that, in buckets that are begun. */
     uint32_t n_buckets, bucket_rows, bucket_bytes;
     bool has_oldest;
-    struct ef_time oldest; /* No record in memory is older. */
+    struct ef_time oldest;         /* No record in memory is older. */
+    struct ef_time newest_evicted; /* No record that left memory is newer; INT64_MIN: none did. */
 };
 
 /* Returns 0; -EINVAL with `err` for a configuration that cannot work, which
@@ -163,6 +168,24 @@ void ef_multilog_cursor_close(struct ef_multilog_cursor *cursor); /* NULL is fin
 
 /* Goes to the next record; false at the end. */
 bool ef_multilog_next(struct ef_multilog_cursor *cursor);
+
+/* The same for threads that must not be held for long: 1 and the next record;
+ * -EAGAIN after looking into one bucket in vain; 0 at the end. */
+int ef_multilog_step(struct ef_multilog_cursor *cursor);
+
+/* Lets go of the bucket, which may then leave memory, until the next step; what
+ * the program had of the current record is no longer good. */
+void ef_multilog_pause(struct ef_multilog_cursor *cursor);
+
+/* From here on no record of an earlier time is asked for. With `newest_first`
+ * the answer ends where no bucket has later ones. */
+void ef_multilog_raise_from(struct ef_multilog_cursor *cursor, struct ef_time from);
+
+/* A name of the current record, good for the life of the log; and back to that
+ * record with any cursor of the log whose answer has ended: false if the record
+ * has left memory. */
+uint64_t ef_multilog_place(const struct ef_multilog_cursor *cursor);
+bool ef_multilog_go_to(struct ef_multilog_cursor *cursor, uint64_t place);
 
 /* How many records of the snapshot left memory before they were reached. */
 uint64_t ef_multilog_n_missed(const struct ef_multilog_cursor *cursor);

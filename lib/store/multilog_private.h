@@ -74,6 +74,7 @@ struct ef_multilog {
     struct ef_multilog_writer *lanes;
     _Atomic uint64_t epoch; /* Advanced by each snapshot. */
     _Atomic uint64_t n_evicted;
+    _Atomic int64_t newest_evicted_ns;
     _Atomic(struct ef_capture *) capture; /* NULL: all is taken. */
     struct ef_indexes *indexes;
     pthread_mutex_t snapshots; /* One at a time; guards `frozen`. */

@@ -65,6 +65,7 @@ ef_planner_init(struct ef_planner *p, struct ef_multilog *log, const struct ef_m
     size_t bitmap_words = log->bucket_rows / 64;
     p->log = log;
     p->query = query;
+    p->is_explained = query->is_explained;
     p->is_always = !predicate || ef_predicate_is_always(predicate);
     p->n_terms = p->is_always ? 0 : ef_predicate_n_terms(predicate);
     p->n_tests = p->n_terms + query->n_keys;
@@ -289,22 +290,29 @@ join_conjunctions(struct ef_planner *p, const struct ef_plan_rows *rows, const s
     }
 }
 
+/* Of a scan of all rows; which of them are left for the tests of keys is not
+ * known, some if there are other tests. */
+static uint64_t
+scan_cost(const struct ef_planner *p, uint32_t n_rows)
+{
+    enum { SHARE_LEFT = 4 };
+    uint64_t key_cost = (uint64_t) (p->n_tests - p->n_terms) * TEST_COST / (p->n_terms ? SHARE_LEFT : 1);
+    return n_rows * (SCAN_COST * (p->n_terms + 1) + key_cost);
+}
+
 /* False if a scan is better, or the only way. */
 static bool
 answer_by_index(struct ef_planner *p, const struct ef_plan_rows *rows, uint64_t *bits)
 {
     struct choice choices[EF_PREDICATE_MAX_CONJUNCTIONS];
-    uint64_t cost = 0, scan_cost = (uint64_t) rows->n_rows * SCAN_COST * (p->n_terms + 1);
+    uint64_t cost = 0, most = p->query->plan == EF_MULTILOG_BY_INDEX ? UINT64_MAX : scan_cost(p, rows->n_rows);
     if (!p->n_held || p->n_conjunctions < 0 || p->query->plan == EF_MULTILOG_BY_SCAN) {
         return false;
-    }
-    if (p->query->plan == EF_MULTILOG_BY_INDEX) {
-        scan_cost = UINT64_MAX;
     }
     for (unsigned i = 0; i < (unsigned) p->n_conjunctions; i++) {
         choices[i] = choose(p, rows, i);
         cost += choices[i].cost;
-        if (choices[i].test < 0 || (choices[i].n_rows && cost > scan_cost)) {
+        if (choices[i].test < 0 || (choices[i].n_rows && cost > most)) {
             return false;
         }
     }

@@ -36,7 +36,7 @@ enter_lane(struct ef_multilog_cursor *c, unsigned number)
 {
     c->lane = number;
     c->sequence = c->firsts[number].sequence;
-    c->expected = c->firsts[number].record;
+    c->expected = EF_MAX(c->firsts[number].record, c->query.after.tails[number]);
 }
 
 static void
@@ -54,6 +54,7 @@ ef_multilog_cursor_close(struct ef_multilog_cursor *c)
     if (c) {
         let_go(c);
         ef_planner_deinit(&c->planner);
+        free(c->order);
         free(c->bits);
         free(c);
     }
@@ -80,8 +81,22 @@ ef_multilog_query(struct ef_multilog *log, const struct ef_multilog_query *query
         find_first(c, i);
     }
     enter_lane(c, 0);
+    if (query->newest_first && ef_cursor_make_order(c)) {
+        ef_multilog_cursor_close(c);
+        return -ENOMEM;
+    }
     *out = c;
     return 0;
+}
+
+bool
+ef_cursor_enter_bucket(struct ef_multilog_cursor *c, struct ef_bucket *bucket, unsigned lane)
+{
+    uint64_t first = bucket->first_record, tail = c->query.snapshot.tails[lane], after = c->query.after.tails[lane];
+    uint32_t n_rows = atomic_load_explicit(&bucket->n_rows, memory_order_acquire);
+    c->n_rows = tail > first ? (uint32_t) EF_MIN(tail - first, n_rows) : 0;
+    c->n_before = after > first ? (uint32_t) EF_MIN(after - first, c->n_rows) : 0;
+    return c->n_before < c->n_rows;
 }
 
 /* Takes hold of the lane's next bucket that is still there and has records of
@@ -103,11 +118,13 @@ next_bucket(struct ef_multilog_cursor *c)
             ef_bucket_drop(&c->log->pool, bucket);
             break;
         }
-        c->n_missed += bucket->first_record - c->expected;
-        c->bucket = bucket;
-        c->n_rows =
-            (uint32_t) EF_MIN(tail - bucket->first_record, atomic_load_explicit(&bucket->n_rows, memory_order_acquire));
+        if (!ef_cursor_enter_bucket(c, bucket, c->lane)) {
+            ef_bucket_drop(&c->log->pool, bucket);
+            continue;
+        }
+        c->n_missed += EF_MAX(bucket->first_record, c->expected) - c->expected;
         c->expected = bucket->first_record + c->n_rows;
+        c->bucket = bucket;
         return true;
     }
     return false;
@@ -128,42 +145,119 @@ next_lane(struct ef_multilog_cursor *c)
     return true;
 }
 
-bool
-ef_cursor_next_bucket(struct ef_multilog_cursor *c, uint64_t *n_matches)
+/* Takes away what an earlier snapshot has; returns how many are left. */
+static uint64_t
+cut_before(struct ef_multilog_cursor *c, uint64_t n_matches)
 {
-    do {
-        let_go(c);
+    for (uint32_t row = 0; row < c->n_before; row += 64) {
+        uint64_t *word = &c->bits[row / 64];
+        uint64_t mask = c->n_before - row < 64 ? (UINT64_C(1) << (c->n_before - row)) - 1 : UINT64_MAX;
+        n_matches -= (uint64_t) __builtin_popcountll(*word & mask);
+        *word &= ~mask;
+    }
+    return n_matches;
+}
+
+/* Takes hold of the next bucket of all and looks for matches; false at the end. */
+static bool
+look_at_bucket(struct ef_multilog_cursor *c, uint64_t *n_matches)
+{
+    let_go(c);
+    c->n_words = c->word_at = 0;
+    *n_matches = 0;
+    if (c->query.newest_first) {
+        if (!ef_cursor_next_in_order(c)) {
+            return false;
+        }
+    } else {
         while (!next_bucket(c)) {
             if (!next_lane(c)) {
                 return false;
             }
         }
-        *n_matches = 0;
-        if (ef_planner_can_match(&c->planner, c->bucket)) {
-            *n_matches = ef_planner_find(&c->planner, c->bucket, c->n_rows, c->bits);
+    }
+    c->bucket_id = atomic_load_explicit(&c->bucket->id, memory_order_relaxed);
+    if (ef_planner_can_match(&c->planner, c->bucket)) {
+        *n_matches = cut_before(c, ef_planner_find(&c->planner, c->bucket, c->n_rows, c->bits));
+    }
+    if (*n_matches) {
+        c->n_words = (c->n_rows + 63) / 64;
+    }
+    return true;
+}
+
+bool
+ef_cursor_next_bucket(struct ef_multilog_cursor *c, uint64_t *n_matches)
+{
+    do {
+        if (!look_at_bucket(c, n_matches)) {
+            return false;
         }
     } while (!*n_matches);
-    c->n_words = (c->n_rows + 63) / 64;
-    c->word_at = 0;
     return true;
+}
+
+void
+ef_multilog_pause(struct ef_multilog_cursor *c)
+{
+    if (c->bucket) {
+        c->paused = c->bucket;
+        let_go(c);
+    }
+}
+
+/* Takes hold of the bucket again; if it has left, so have its matches. */
+static void
+resume(struct ef_multilog_cursor *c)
+{
+    struct ef_bucket *bucket = c->paused;
+    c->paused = NULL;
+    if (ef_bucket_pin(&c->log->pool, bucket, c->bucket_id)) {
+        c->bucket = bucket;
+        return;
+    }
+    c->n_missed += (uint64_t) __builtin_popcountll(c->word);
+    for (uint32_t i = c->word_at; i < c->n_words; i++) {
+        c->n_missed += (uint64_t) __builtin_popcountll(c->bits[i]);
+    }
+    c->word = 0;
+    c->word_at = c->n_words;
+}
+
+int
+ef_multilog_step(struct ef_multilog_cursor *c)
+{
+    uint64_t n_matches;
+    if (c->paused) {
+        resume(c);
+    }
+    while (!c->word) {
+        if (c->word_at < c->n_words) {
+            c->word = c->bits[c->word_at++];
+        } else if (!look_at_bucket(c, &n_matches)) {
+            return 0;
+        } else if (!n_matches) {
+            return -EAGAIN;
+        }
+    }
+    c->current = (c->word_at - 1) * 64 + (uint32_t) __builtin_ctzll(c->word);
+    c->word &= c->word - 1;
+    return 1;
 }
 
 bool
 ef_multilog_next(struct ef_multilog_cursor *c)
 {
-    uint64_t n_matches;
-    while (!c->word) {
-        if (c->word_at < c->n_words) {
-            c->word = c->bits[c->word_at++];
-        } else if (!ef_cursor_next_bucket(c, &n_matches)) {
-            c->n_words = 0;
-            c->word_at = 0;
-            return false;
-        }
+    int rc;
+    while ((rc = ef_multilog_step(c)) == -EAGAIN) {
     }
-    c->current = (c->word_at - 1) * 64 + (uint32_t) __builtin_ctzll(c->word);
-    c->word &= c->word - 1;
-    return true;
+    return rc;
+}
+
+void
+ef_multilog_raise_from(struct ef_multilog_cursor *c, struct ef_time from)
+{
+    c->query.from.ns = EF_MAX(c->query.from.ns, from.ns);
 }
 
 uint64_t

@@ -78,7 +78,18 @@ says() {
     get /v1/traces 'filter=switch == 10.255.0.3 && tcp.srcport < 1034' limit=0 | jq -e '.count == 10'
 }
 
+@test "a trace is found by its id, and an answer says how it was found" {
+    id=$(get /v1/traces limit=1 | jq -r '.traces[0].id')
+    get /v1/traces "id=$id" limit=0 | jq -e --arg id "$id" '.count == 1 and .traces[0].id == $id'
+    get /v1/traces "id=${id:0:6}" limit=0 | jq -e --arg id "$id" '.count >= 1 and ([.traces[].id] | index($id) != null)'
+    get /v1/traces 'filter=switch == 10.255.0.3 && tcp.srcport < 1034' limit=0 explain=1 |
+        jq -e '.count == 10 and .explain.columns_decide == false and (.explain.plan.filter | contains("srcport"))'
+    get /v1/traces limit=0 explain=1 | jq -e '.explain.columns_decide and .explain.traces_looked_at == 0'
+}
+
 @test "a wrong question gets its mistake said" {
+    says 400 bad_id /v1/traces 'id=0x12'
+    says 400 bad_explain /v1/traces 'explain=yes'
     says 400 bad_filter /v1/traces 'filter=ip.dst == 10.0.0.1 &&'
     jq -e '.error.offset >= 20' "$BATS_TEST_TMPDIR/error"
     says 400 bad_filter /v1/traces 'filter=trace.hops > 1'

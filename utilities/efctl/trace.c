@@ -285,6 +285,7 @@ run(struct efctl_context *context, int argc, char *argv[])
         options.query.start = options.start;
     }
     if (options.id) {
+        options.query.id = options.id;
         options.query.limit = 0;
         options.query.details = true;
     }

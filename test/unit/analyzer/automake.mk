@@ -4,6 +4,7 @@ EF_ANALYZER_TESTS = \
 	test/unit/analyzer/test_archiver \
 	test/unit/analyzer/test_assemble \
 	test/unit/analyzer/test_last_hops \
+	test/unit/analyzer/test_trace_query \
 	test/unit/analyzer/test_trace_row \
 	test/unit/analyzer/test_trace_search \
 	test/unit/analyzer/test_trace_store \
@@ -23,6 +24,10 @@ test_unit_analyzer_test_assemble_LDADD = $(EF_ANALYZER_TEST_LDADD)
 test_unit_analyzer_test_trace_store_SOURCES = test/unit/analyzer/test_trace_store.c
 test_unit_analyzer_test_trace_store_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_analyzer_test_trace_store_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
+test_unit_analyzer_test_trace_query_SOURCES = test/unit/analyzer/test_trace_query.c
+test_unit_analyzer_test_trace_query_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_analyzer_test_trace_query_LDADD = $(EF_ANALYZER_TEST_LDADD)
 
 test_unit_analyzer_test_trace_row_SOURCES = test/unit/analyzer/test_trace_row.c
 test_unit_analyzer_test_trace_row_CPPFLAGS = $(EF_TEST_CPPFLAGS)
