@@ -15,7 +15,14 @@
 #include "net/http_client.h"
 #include "packet/packet.h"
 
-enum { MAX_PEERS = 1024, MAX_DSCP_BIT = 5, MAX_SAMPLE_BITS = 16, MAX_RATE_KPPS = 100000, MAX_BURST = 1000000 };
+enum {
+    MAX_PEERS = 1024,
+    MAX_DSCP_BIT = 5,
+    MAX_SAMPLE_BITS = 16,
+    MAX_RATE_KPPS = 100000,
+    MAX_BURST = 1000000,
+    MAX_TTL_EXCEEDED_RATE = 1000000
+};
 
 static const char *const encaps[] = {"gre", "erspan2", "erspan3", NULL};
 static const char *const routings[] = {"openflow", "native", NULL};
@@ -170,9 +177,9 @@ read_probe_sources(const struct doc_place *everflow, json_t **out, struct ef_err
 static int
 read_everflow(const struct doc_place *root, struct everflow_settings *s, struct ef_error *err)
 {
-    static const char *const known[] = {"targets",       "encap",    "classes",   "debug_dscp", "sample_bits",
-                                        "sample_value",  "truncate", "rate_kpps", "burst",      "decap",
-                                        "probe_sources", "routing",  NULL};
+    static const char *const known[] = {
+        "targets", "encap", "classes",       "debug_dscp", "sample_bits",  "sample_value",      "truncate", "rate_kpps",
+        "burst",   "decap", "probe_sources", "routing",    "ttl_exceeded", "ttl_exceeded_rate", NULL};
     struct doc_place place;
     if (doc_object(root, "everflow", true, &place, err) || doc_check_keys(&place, known, err) ||
         read_targets(&place, &s->targets, err) || read_classes(&place, &s->classes, err) ||
@@ -184,6 +191,8 @@ read_everflow(const struct doc_place *root, struct everflow_settings *s, struct 
         doc_integer(&place, "truncate", 0, 65535, 0, &s->truncate, err) ||
         doc_integer(&place, "rate_kpps", 0, MAX_RATE_KPPS, 0, &s->rate_kpps, err) ||
         doc_integer(&place, "burst", 0, MAX_BURST, 0, &s->burst, err) ||
+        doc_boolean(&place, "ttl_exceeded", false, &s->ttl_exceeded, err) ||
+        doc_integer(&place, "ttl_exceeded_rate", 1, MAX_TTL_EXCEEDED_RATE, 100, &s->ttl_exceeded_rate, err) ||
         doc_boolean(&place, "decap", false, &s->decap, err) || read_probe_sources(&place, &s->probe_sources, err)) {
         return -EINVAL;
     }

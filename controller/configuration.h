@@ -32,9 +32,9 @@ struct peer {
 struct everflow_settings {
     json_t *targets, *classes; /* Arrays of strings. */
     json_t *probe_sources;     /* The same, or NULL. */
-    bool decap;
+    bool decap, ttl_exceeded;
     const char *encap, *routing;
-    int64_t debug_dscp, sample_bits, sample_value, truncate, rate_kpps, burst;
+    int64_t debug_dscp, sample_bits, sample_value, truncate, rate_kpps, burst, ttl_exceeded_rate;
 };
 
 struct configuration {

@@ -10,15 +10,18 @@
 #include "net/ovsdb_value.h"
 
 json_t *
-everflow_row_desired(const struct everflow_settings *s, const char *source_ip)
+everflow_row_desired(const struct everflow_settings *s, const char *source_ip, const char *source_ip6)
 {
+    json_t *source =
+        s->ttl_exceeded && source_ip6 ? json_pack("[s, [s, s]]", "set", source_ip, source_ip6) : json_string(source_ip);
     json_t *probe_sources = s->probe_sources ? ef_ovsdb_set_of_array(s->probe_sources) : json_pack("[s, []]", "set");
-    return json_pack("{s:s, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:s}", "source_ip", source_ip,
+    return json_pack("{s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:s, s:b, s:I}", "source_ip", source,
                      "targets", ef_ovsdb_set_of_array(s->targets), "encap", s->encap, "classes",
                      ef_ovsdb_set_of_array(s->classes), "debug_dscp", (json_int_t) s->debug_dscp, "sample_bits",
                      (json_int_t) s->sample_bits, "sample_value", (json_int_t) s->sample_value, "truncate",
                      (json_int_t) s->truncate, "rate_kpps", (json_int_t) s->rate_kpps, "burst", (json_int_t) s->burst,
-                     "decap", s->decap, "probe_sources", probe_sources, "routing", s->routing);
+                     "decap", s->decap, "probe_sources", probe_sources, "routing", s->routing, "ttl_exceeded",
+                     s->ttl_exceeded, "ttl_exceeded_rate", (json_int_t) s->ttl_exceeded_rate);
 }
 
 bool
@@ -52,10 +55,11 @@ everflow_row_show(const json_t *row)
         const char *name;
         bool many;
     } columns[] = {
-        {"source_ip", false},  {"targets", true},      {"encap", false},        {"classes", true},
-        {"debug_dscp", false}, {"sample_bits", false}, {"sample_value", false}, {"truncate", false},
-        {"rate_kpps", false},  {"burst", false},       {"decap", false},        {"probe_sources", true},
-        {"routing", false},
+        {"source_ip", false},    {"targets", true},       {"encap", false},
+        {"classes", true},       {"debug_dscp", false},   {"sample_bits", false},
+        {"sample_value", false}, {"truncate", false},     {"rate_kpps", false},
+        {"burst", false},        {"decap", false},        {"probe_sources", true},
+        {"routing", false},      {"ttl_exceeded", false}, {"ttl_exceeded_rate", false},
     };
     json_t *out = json_object();
     for (size_t i = 0; i < EF_ARRAY_SIZE(columns); i++) {

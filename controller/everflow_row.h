@@ -13,8 +13,9 @@
 /* How we know our own rows: external_ids:owner. */
 #define EVERFLOW_OWNER "everflow-controller"
 
-/* The columns that we set, without external_ids (new reference). */
-json_t *everflow_row_desired(const struct everflow_settings *settings, const char *source_ip);
+/* The columns that we set, without external_ids (new reference). `source_ip6`,
+ * which may be NULL, is for ICMP time exceeded only. */
+json_t *everflow_row_desired(const struct everflow_settings *settings, const char *source_ip, const char *source_ip6);
 
 /* True if every column of `desired` is the same in `row`. */
 bool everflow_row_matches(const json_t *row, const json_t *desired);

@@ -254,14 +254,14 @@ managed_switch_create(struct event_base *base, const struct topology_switch *nod
     static const char absent[] = "this Open vSwitch has no Everflow table; it needs the patched build";
     static const char *const root_columns[] = {"everflow", NULL};
     static const char *const everflow_columns[] = {
-        "source_ip",    "targets",   "encap", "classes",       "debug_dscp", "sample_bits",  "truncate",
-        "sample_value", "rate_kpps", "decap", "probe_sources", "burst",      "external_ids", "statistics",
-        "status",       "routing",   NULL};
+        "source_ip",    "targets",   "encap",        "classes",           "debug_dscp", "sample_bits",  "truncate",
+        "sample_value", "rate_kpps", "decap",        "probe_sources",     "burst",      "external_ids", "statistics",
+        "status",       "routing",   "ttl_exceeded", "ttl_exceeded_rate", NULL};
     static const struct ef_ovsdb_table tables[] = {
         {"Open_vSwitch", root_columns, absent}, {"Everflow", everflow_columns, absent}, {0}};
     struct managed_switch *s = calloc(1, sizeof *s);
     if (!s || !(s->hold = evtimer_new(base, on_hold_over, s)) ||
-        !(s->desired = everflow_row_desired(settings, node->loopback))) {
+        !(s->desired = everflow_row_desired(settings, node->loopback, node->loopback6))) {
         abort(); /* Control path, at the start. */
     }
     s->node = node;

@@ -27,6 +27,16 @@ read_switch(const struct doc_place *place, struct topology_switch *s, struct ef_
         struct doc_place loopback = doc_member(place, "loopback");
         return doc_error(&loopback, err, "'%.60s' is not an IP address", s->loopback);
     }
+    struct doc_place loopback6 = doc_member(place, "loopback6");
+    if (loopback6.value) {
+        uint8_t address[16];
+        if (doc_string(place, "loopback6", NULL, &s->loopback6, err)) {
+            return -EINVAL;
+        }
+        if (ef_address_parse(s->loopback6, address) || !strchr(s->loopback6, ':') || strchr(s->loopback, ':')) {
+            return doc_error(&loopback6, err, "'%.60s' is not an IPv6 address beside an IPv4 loopback", s->loopback6);
+        }
+    }
     if (ef_ovsdb_remote_check(s->ovsdb, &why)) {
         struct doc_place ovsdb = doc_member(place, "ovsdb");
         return doc_error(&ovsdb, err, "%s", why.text);

@@ -18,6 +18,7 @@
 
 struct topology_switch {
     const char *name, *loopback, *ovsdb; /* Borrowed from the document. */
+    const char *loopback6;               /* IPv6 beside an IPv4 loopback, or NULL. */
     uint8_t address[16];                 /* The loopback; IPv4 mapped. */
 };
 

@@ -91,12 +91,12 @@ analyzer_has() {
 configure() {
     jq -n --arg dir "$PWD" '{name: "t", vip: "10.255.255.1", hosts: [],
         switches: ($ARGS.positional | to_entries | map({name: .value, role: "leaf", loopback: "10.255.0.\(.key + 1)",
-                                                        ovsdb: "unix:\($dir)/\(.value).sock"}))}' \
+                                                        loopback6: "fd00::\(.key + 1)", ovsdb: "unix:\($dir)/\(.value).sock"}))}' \
         --args "${SWITCHES[@]}" >topology.json
     jq -n --arg dir "$PWD" '{listen: "unix:\($dir)/http.sock", topology: "topology.json", reshufflers: [],
         analyzers: ($ARGS.positional | map({name: ., url: "unix:\($dir)/\(.).sock"})),
         everflow: {targets: ["10.255.255.1"], encap: "erspan3", classes: ["tcp_syn", "debug"], sample_bits: 4, rate_kpps: 50, decap: true, probe_sources: ["10.0.0.0/8", "fd00::/8"],
-                   routing: "native", sample_value: 3, truncate: 128}}' --args "${ANALYZERS[@]}" >controller.json
+                   routing: "native", ttl_exceeded: true, ttl_exceeded_rate: 50, sample_value: 3, truncate: 128}}' --args "${ANALYZERS[@]}" >controller.json
 }
 
 start_controller() {
@@ -124,8 +124,10 @@ is_counter() { [ "$(counter "$1")" = "$2" ]; }
     start_controller
     wait_until 5 is_state s1 configured
     wait_until 5 is_state s2 configured
-    has s1 source_ip '"10.255.0.1"'
-    has s2 source_ip '"10.255.0.2"'
+    has s1 source_ip '["10.255.0.1", "fd00::1"]'
+    has s2 source_ip '["10.255.0.2", "fd00::2"]'
+    has s2 ttl_exceeded true
+    has s2 ttl_exceeded_rate 50
     has s2 targets '["10.255.255.1"]'
     has s2 encap erspan3
     has s2 classes '[debug, tcp_syn]'
@@ -209,11 +211,11 @@ shows_copies() { [ "$(ask /v1/switches | jq '.switches[0].statistics.copies')" =
     start_controller
     wait_until 5 is_state s1 error
     [[ $(switch_error s1) == "foreign row: "*"ovs-vsctl clear Open_vSwitch . everflow" ]]
-    has s1 source_ip '"192.0.2.1"'
+    has s1 source_ip '["192.0.2.1"]'
     is_counter switch_writes 0
     vsctl s1 clear Open_vSwitch . everflow
     wait_until 2 is_state s1 configured
-    has s1 source_ip '"10.255.0.1"'
+    has s1 source_ip '["10.255.0.1", "fd00::1"]'
 }
 
 @test "an Open vSwitch without the patches is named as such" {

@@ -75,12 +75,17 @@ configuration_is_read(void **state)
     assert_string_equal(c.topology_file, "/etc/t.json");
     assert_string_equal(c.everflow.encap, "erspan3");
     assert_string_equal(c.everflow.routing, "openflow");
+    assert_false(c.everflow.ttl_exceeded);
+    assert_int_equal(c.everflow.ttl_exceeded_rate, 100);
     configuration_free(&c);
     write_file("{\"topology\":\"t\",\"everflow\":{\"targets\":[\"fd00::ff\"],\"classes\":[],\"routing\":\"native\","
+               "\"ttl_exceeded\":true,\"ttl_exceeded_rate\":7,"
                "\"probe_sources\":[\"fd00::/8\",\"fd00::1\",\"10.0.0.0/8\"]}}");
     assert_int_equal(configuration_load(file, &c, NULL), 0);
     assert_string_equal(c.everflow.routing, "native");
     assert_int_equal(json_array_size(c.everflow.probe_sources), 3);
+    assert_true(c.everflow.ttl_exceeded);
+    assert_int_equal(c.everflow.ttl_exceeded_rate, 7);
     configuration_free(&c);
 }
 
@@ -121,6 +126,8 @@ wrong_configurations_name_the_place(void **state)
         {SETTINGS(TARGETS "\"debug_dscp\":6"), ": everflow.debug_dscp: 6 is not between 0 and 5"},
         {SETTINGS(TARGETS "\"truncate\":\"1\""), ": everflow.truncate: must be a whole number"},
         {SETTINGS(TARGETS "\"decap\":1"), ": everflow.decap: must be true or false"},
+        {SETTINGS(TARGETS "\"ttl_exceeded\":\"yes\""), ": everflow.ttl_exceeded: must be true or false"},
+        {SETTINGS(TARGETS "\"ttl_exceeded_rate\":0"), ": everflow.ttl_exceeded_rate: 0 is not between 1 and 1000000"},
         {SETTINGS(TARGETS "\"probe_sources\":[\"10.0.0.0/33\"]"),
          ": everflow.probe_sources[0]: '10.0.0.0/33' is not an IP address or prefix"},
         {SETTINGS(TARGETS "\"probe_sources\":[\"fd00::1\",\"fd00::/129\"]"),
@@ -181,6 +188,10 @@ wrong_topologies_name_the_place(void **state)
         {"{\"switches\":[3]}", ": switches[0]: must be an object"},
         {"{\"switches\":[{\"name\":\"a\"}]}", ": switches[0].loopback: missing"},
         {"{\"switches\":[" SWITCH("a", "10.0.0.300") "]}", ": switches[0].loopback: '10.0.0.300' is not an IP address"},
+        {"{\"switches\":[{\"name\":\"a\",\"loopback\":\"1.1.1.1\",\"loopback6\":\"1.1.1.2\",\"ovsdb\":\"unix:/a\"}]}",
+         ": switches[0].loopback6: '1.1.1.2' is not an IPv6 address beside an IPv4 loopback"},
+        {"{\"switches\":[{\"name\":\"a\",\"loopback\":\"fd00::1\",\"loopback6\":\"fd00::2\",\"ovsdb\":\"unix:/a\"}]}",
+         ": switches[0].loopback6: 'fd00::2' is not an IPv6 address beside an IPv4 loopback"},
         {"{\"switches\":[{\"name\":\"a\",\"loopback\":\"1.1.1.1\",\"ovsdb\":\"ssl:1.1.1.1:6640\"}]}",
          ": switches[0].ovsdb: 'ssl:1.1.1.1:6640': ssl is not there yet"},
         {"{\"switches\":[" SWITCH("a", "10.0.0.1") "," SWITCH("a", "10.0.0.2") "]}", ".name: 'a' is there twice"},

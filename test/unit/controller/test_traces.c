@@ -20,6 +20,7 @@
 #include "controller/hop_frame.h"
 #include "controller/trace_export.h"
 #include "controller/trace_record.h"
+#include "net/ovsdb_value.h"
 
 static json_t *
 json(const char *text)
@@ -44,21 +45,32 @@ rows_are_compared_and_shown(void **state)
                                   .sample_value = 1,
                                   .rate_kpps = 50,
                                   .decap = true,
-                                  .routing = "native"};
-    json_t *desired = everflow_row_desired(&s, "10.255.0.1");
+                                  .routing = "native",
+                                  .ttl_exceeded_rate = 100};
+    json_t *desired = everflow_row_desired(&s, "10.255.0.1", "fd00::1");
     json_t *row = json("{\"source_ip\":\"10.255.0.1\",\"targets\":[\"set\",[\"10.0.0.1\"]],\"encap\":\"gre\","
                        "\"classes\":[\"set\",[\"debug\",\"tcp_syn\"]],\"debug_dscp\":1,\"sample_bits\":0,"
                        "\"sample_value\":1,\"truncate\":0,\"rate_kpps\":50,\"burst\":0,\"decap\":true,\"probe_"
-                       "sources\":[\"set\",[]],\"routing\":\"native\",\"external_ids\":[\"map\",[["
+                       "sources\":[\"set\",[]],\"routing\":\"native\",\"ttl_exceeded\":false,"
+                       "\"ttl_exceeded_rate\":100,\"external_ids\":[\"map\",[["
                        "\"owner\",\"everflow-controller\"],"
                        "[\"note\",\"kept\"]]],\"statistics\":[\"map\",[[\"copies\",7]]]}");
     assert_true(everflow_row_matches(row, desired));
     assert_true(everflow_row_is_ours(row));
+    s.ttl_exceeded = true; /* For this, the second address is needed, and the order in a set is nobody's. */
+    json_t *both = everflow_row_desired(&s, "10.255.0.1", "fd00::1"),
+           *wanted = json("[\"set\",[\"fd00::1\",\"10.255.0.1\"]]");
+    assert_true(ef_ovsdb_value_equal(json_object_get(both, "source_ip"), wanted));
+    json_decref(both);
+    both = everflow_row_desired(&s, "10.255.0.1", NULL);
+    assert_string_equal(json_string_value(json_object_get(both, "source_ip")), "10.255.0.1");
+    json_decref(both);
+    json_decref(wanted);
     json_t *shown = everflow_row_show(row), *statistics = everflow_row_show_map(row, "statistics");
     json_t *expected = json("{\"source_ip\":\"10.255.0.1\",\"targets\":[\"10.0.0.1\"],\"encap\":\"gre\","
                             "\"classes\":[\"debug\",\"tcp_syn\"],\"debug_dscp\":1,\"sample_bits\":0,\"sample_value\":1,"
                             "\"truncate\":0,\"rate_kpps\":50,\"burst\":0,\"decap\":true,\"probe_sources\":[],"
-                            "\"routing\":\"native\"}");
+                            "\"routing\":\"native\",\"ttl_exceeded\":false,\"ttl_exceeded_rate\":100}");
     assert_true(json_equal(shown, expected));
     assert_int_equal(json_integer_value(json_object_get(statistics, "copies")), 7);
     json_object_set_new(row, "truncate", json_integer(64));
