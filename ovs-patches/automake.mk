@@ -32,7 +32,9 @@ EXTRA_DIST += \
 	ovs-patches/0020-everflow-Copy-dropped-packets-with-the-reason.patch \
 	ovs-patches/0021-tests-Wait-for-the-new-flow-before-a-copy-takes-it.patch \
 	ovs-patches/0022-ofproto-dpif-xlate-Tell-neighbor-advertisements-from.patch \
-	ovs-patches/0023-everflow-Send-ICMP-time-exceeded.patch
+	ovs-patches/0023-everflow-Send-ICMP-time-exceeded.patch \
+	ovs-patches/0024-everflow-Keep-copies-of-dropped-packets-in-order.patch \
+	ovs-patches/0025-everflow-Copy-packets-when-they-leave.patch
 
 # What it put on the wire: the contract with lib/packet.
 EXTRA_DIST += \
