@@ -85,6 +85,7 @@ ef_archiver_create(const struct ef_archiver_config *config, struct ef_trace_stor
         .schema = &ef_trace_schema,
         .max_age_ns = config->max_age_ns,
         .max_bytes = config->max_bytes,
+        .alarm_ns = 10 * EF_NS_PER_S,
     };
     struct ef_archiver *a = calloc(1, sizeof *a);
     if (!a) {

@@ -326,10 +326,22 @@ note_file(struct ef_archive *a)
     a->to = never_to;
 }
 
+static void
+note_loss(struct ef_archive *a, int rc)
+{
+    pthread_mutex_lock(&a->mutex);
+    a->loss = rc;
+    a->loss_at = ef_time_mono();
+    pthread_mutex_unlock(&a->mutex);
+}
+
 void
 ef_archive_flush(struct ef_archive *a)
 {
-    ef_spool_flush(a->spool);
+    int rc = ef_spool_flush(a->spool);
+    if (rc) {
+        note_loss(a, rc);
+    }
     if (!ef_spool_size(a->spool)) {
         return;
     }
@@ -338,6 +350,13 @@ ef_archive_flush(struct ef_archive *a)
         ef_time_diff_ns(ef_time_mono(), a->file_began) >= a->config.seal_ns) {
         end_spool_file(a);
     }
+}
+
+/* Of the last loss, while it is an alarm. With the mutex held. */
+static int
+recent_loss(const struct ef_archive *a)
+{
+    return a->loss && ef_time_diff_ns(ef_time_mono(), a->loss_at) < a->config.alarm_ns ? a->loss : 0;
 }
 
 void
@@ -356,6 +375,7 @@ ef_archive_stats(struct ef_archive *a, struct ef_archive_stats *stats)
             stats->oldest = s->from;
         }
     }
+    stats->alarm = stats->alarm ? stats->alarm : recent_loss(a);
     pthread_mutex_unlock(&a->mutex);
     ef_spool_stats(a->spool, &stats->spool);
     stats->alarm = stats->spool.alarm ? stats->spool.alarm : stats->alarm;

@@ -28,6 +28,8 @@ struct ef_archive {
     bool stop;
     struct ef_catalogue catalogue;
     struct ef_archive_stats stats;
+    int loss; /* The negative errno that cost rows last, or 0; and when that was. */
+    struct ef_time loss_at;
 };
 
 /* The path of a file of the archive, EF_SPOOL_PATH_MAX bytes. */
