@@ -69,6 +69,9 @@ init_workers(struct ef_analyzer *a, struct ef_error *err)
             .judge.last_hops = a->last_hops,
             .judge.losses = a->losses,
             .judge.n_losses = a->config.n_sources,
+            .load_ports = a->plan.load_ports,
+            .keep = &a->keep,
+            .counters = a->counters,
         };
         int rc = ef_worker_init(&a->workers[a->n_workers], &config, err);
         if (rc) {
@@ -85,6 +88,12 @@ init(struct ef_analyzer *a, struct ef_error *err)
                                  a->config.topology, err);
     if (rc) {
         return rc;
+    }
+    if ((rc = ef_keep_init(&a->keep, a->config.keep ? a->config.keep : "all", err))) {
+        return ef_error_prefix(err, rc, "--keep");
+    }
+    if (ef_filter_counters_create(a->config.n_workers, a->plan.n_counters, &a->counters)) {
+        return ef_error_set(err, -ENOMEM, "out of memory");
     }
     a->bells = alloc_aligned(a->config.n_workers, sizeof *a->bells);
     a->ingests = alloc_aligned(a->config.n_sources, sizeof *a->ingests);
@@ -156,6 +165,8 @@ ef_analyzer_destroy(struct ef_analyzer *a)
     ef_archiver_destroy(a->archiver);
     ef_trace_store_destroy(a->store);
     ef_last_hops_destroy(a->last_hops);
+    ef_filter_counters_destroy(a->counters);
+    ef_keep_deinit(&a->keep);
     free(a->workers);
     free(a->ingests);
     free(a->bells);

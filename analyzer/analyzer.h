@@ -24,6 +24,7 @@ struct ef_analyzer_config {
     unsigned n_sources, n_workers;
     uint64_t memory_bytes;
     int64_t idle_ns;
+    const char *keep;                  /* See keep.h; NULL: all. */
     const char *topology;              /* A file, see last_hops.h; or NULL. */
     struct ef_archiver_config archive; /* `dir` NULL: none. */
     uint8_t debug_dscp;                /* A mask of DSCP bits, see ef_trace_finish(). */
@@ -36,6 +37,8 @@ struct ef_analyzer {
     struct ef_trace_store *store;
     struct ef_archiver *archiver;   /* NULL without an archive. */
     struct ef_last_hops *last_hops; /* NULL without a topology. */
+    struct ef_keep keep;
+    struct ef_filter_counters *counters;
     const struct ef_loss_table *losses[EF_ANALYZER_MAX_SOURCES];
     struct ef_bell *bells; /* One per worker. */
     struct ef_worker *workers;

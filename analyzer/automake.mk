@@ -9,11 +9,16 @@ analyzer_libanalyzer_a_SOURCES = \
 	analyzer/copy_record.c analyzer/copy_record.h \
 	analyzer/explain.c analyzer/explain.h \
 	analyzer/feed.c analyzer/feed.h \
+	analyzer/filter_counters.c analyzer/filter_counters.h \
 	analyzer/http.c analyzer/http.h \
+	analyzer/http_counters.c \
 	analyzer/http_traces.c \
 	analyzer/ingest.c analyzer/ingest.h \
 	analyzer/judge.c analyzer/judge.h \
+	analyzer/keep.c analyzer/keep.h \
 	analyzer/last_hops.c analyzer/last_hops.h \
+	analyzer/load.c analyzer/load.h \
+	analyzer/load_table.c analyzer/load_table.h \
 	analyzer/loss_table.c analyzer/loss_table.h \
 	analyzer/memory_plan.c analyzer/memory_plan.h \
 	analyzer/open_table.c analyzer/open_table.h \

@@ -92,6 +92,20 @@ set_topology(void *ctx, const char *value, struct ef_error *err)
     return 0;
 }
 
+/* Checked here, so that a mistake is one of usage; made where it is used. */
+static int
+set_keep(void *ctx, const char *value, struct ef_error *err)
+{
+    struct ef_keep keep;
+    int rc = ef_keep_init(&keep, value, err);
+    if (rc) {
+        return ef_error_prefix(err, rc, "--keep");
+    }
+    ef_keep_deinit(&keep);
+    ((struct ef_conf *) ctx)->analyzer.keep = value;
+    return 0;
+}
+
 static int
 set_archive(void *ctx, const char *value, struct ef_error *err)
 {
@@ -145,6 +159,10 @@ static const struct ef_option options[] = {
      "which switch each host is behind, as ef-fabric topology --json writes it:\n"
      "without it no packet can be called dropped",
      set_topology},
+    {"keep", 0, "WHAT",
+     "which traces to keep, all others only count: all (the default), classes of\n"
+     "abnormal, debug, control and probe joined by '+', or a filter",
+     set_keep},
     {"archive", 0, "DIR", "keep every closed trace also in this directory, as Parquet files", set_archive},
     {"archive-age", 0, "TIME", "delete archived traces that are older, such as 72h (default: none)", set_archive_age},
     {"archive-size", 0, "SIZE", "delete the oldest when the archive has more, at least 64M\n(default 10G)",

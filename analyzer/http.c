@@ -4,6 +4,9 @@
 
 #include "analyzer/http.h"
 
+#include <stdio.h>
+
+#include "analyzer/load.h"
 #include "analyzer/status.h"
 #include "net/metrics.h"
 
@@ -35,6 +38,8 @@ add_traces(struct ef_metrics *m, const struct ef_status *s)
     ef_metrics_single(m, "everflow_traces_open_limit", "gauge", "traces that can be open at once",
                       (double) s->traces_capacity);
     ef_metrics_single(m, "everflow_traces_closed_total", "counter", "traces closed", (double) s->traces_closed);
+    ef_metrics_single(m, "everflow_traces_unkept_total", "counter", "traces closed that --keep does not name",
+                      (double) s->traces_unkept);
     ef_metrics_single(m, "everflow_traces_stored", "gauge", "closed traces in memory", (double) s->store.n_stored);
     ef_metrics_single(m, "everflow_traces_evicted_total", "counter", "closed traces that made room for newer ones",
                       (double) s->store.n_evicted);
@@ -79,6 +84,86 @@ add_switches(struct ef_metrics *m, const struct ef_analyzer *analyzer)
 }
 
 static void
+add_counters(struct ef_metrics *m, const struct ef_analyzer *analyzer)
+{
+    struct ef_counter_info info;
+    ef_metrics_family(m, "everflow_counter_packets_total", "counter", "traced packets that match a counter's filter");
+    for (unsigned i = 0; ef_filter_counters_get(analyzer->counters, i, &info); i++) {
+        ef_metrics_value(m, (double) info.total.packets, "name", info.name, NULL);
+    }
+    ef_metrics_family(m, "everflow_counter_bytes_total", "counter", "bytes of the packets that match");
+    for (unsigned i = 0; ef_filter_counters_get(analyzer->counters, i, &info); i++) {
+        ef_metrics_value(m, (double) info.total.bytes, "name", info.name, NULL);
+    }
+}
+
+static const char *
+text_of(const json_t *entry, const char *key)
+{
+    return json_string_value(json_object_get(entry, key));
+}
+
+static void
+add_ports(struct ef_metrics *m, const json_t *ports, const char *name, const char *key, const char *help)
+{
+    size_t i;
+    const json_t *entry;
+    ef_metrics_family(m, name, "counter", help);
+    json_array_foreach((json_t *) ports, i, entry)
+    {
+        char port[24] = "";
+        if (json_is_integer(json_object_get(entry, "port"))) {
+            snprintf(port, sizeof port, "%lld", (long long) json_integer_value(json_object_get(entry, "port")));
+        }
+        ef_metrics_value(m, json_number_value(json_object_get(entry, key)), "switch", text_of(entry, "switch"), "port",
+                         port, "direction", text_of(entry, "direction"), NULL);
+    }
+}
+
+static void
+add_links(struct ef_metrics *m, const json_t *links, const char *name, const char *key, const char *help)
+{
+    size_t i;
+    const json_t *entry;
+    ef_metrics_family(m, name, "counter", help);
+    json_array_foreach((json_t *) links, i, entry)
+    {
+        ef_metrics_value(m, json_number_value(json_object_get(entry, key)), "from", text_of(entry, "from"), "to",
+                         text_of(entry, "to"), NULL);
+    }
+}
+
+static void
+add_round_trips(struct ef_metrics *m, const json_t *links)
+{
+    size_t i;
+    const json_t *entry;
+    ef_metrics_family(m, "everflow_link_round_trip_median_seconds", "gauge",
+                      "median time of guided probes over the link and back");
+    json_array_foreach((json_t *) links, i, entry)
+    {
+        const json_t *r = json_object_get(entry, "round_trips");
+        if (r) {
+            ef_metrics_value(m, json_number_value(json_object_get(r, "median_us")) / 1e6, "from",
+                             text_of(entry, "from"), "to", text_of(entry, "to"), NULL);
+        }
+    }
+}
+
+static void
+add_load(struct ef_metrics *m, const struct ef_analyzer *analyzer)
+{
+    json_t *load = ef_load_json(analyzer), *ports = json_object_get(load, "ports"),
+           *links = json_object_get(load, "links");
+    add_ports(m, ports, "everflow_port_packets_total", "packets", "traced packets that a port of a switch saw");
+    add_ports(m, ports, "everflow_port_bytes_total", "bytes", "bytes of these packets");
+    add_links(m, links, "everflow_link_packets_total", "packets", "traced packets from one switch to the next");
+    add_links(m, links, "everflow_link_bytes_total", "bytes", "bytes of these packets");
+    add_round_trips(m, links);
+    json_decref(load);
+}
+
+static void
 get_metrics(struct ef_http_request *req, void *ctx)
 {
     const struct ef_analyzer *analyzer = ctx;
@@ -97,6 +182,8 @@ get_metrics(struct ef_http_request *req, void *ctx)
     ef_metrics_single(&m, "everflow_resident_bytes", "gauge", "memory that the process has resident",
                       (double) s.resident_bytes);
     add_switches(&m, analyzer);
+    add_counters(&m, analyzer);
+    add_load(&m, analyzer);
     ef_metrics_reply(&m, req);
 }
 
@@ -106,6 +193,11 @@ ef_http_serve(struct ef_analyzer *analyzer, struct ef_http_server *server)
     static const struct ef_http_route routes[] = {
         {"GET", "/v1/traces", ef_http_traces_params, ef_http_get_traces},
         {"GET", "/v1/status", NULL, get_status},
+        {"GET", "/v1/load", NULL, ef_http_get_load},
+        {"GET", "/v1/counters", NULL, ef_http_get_counters},
+        {"POST", "/v1/counters", NULL, ef_http_add_counter},
+        {"GET", "/v1/counters/*", ef_http_counter_params, ef_http_get_counter},
+        {"DELETE", "/v1/counters/*", NULL, ef_http_remove_counter},
         {"GET", "/metrics", NULL, get_metrics},
         {0},
     };

@@ -7,11 +7,14 @@
 #include <errno.h>
 
 #include "analyzer/copy_record.h"
+#include "analyzer/filter_counters.h"
+#include "analyzer/load_table.h"
 #include "analyzer/loss_table.h"
 #include "analyzer/switch_table.h"
 #include "analyzer/transit_table.h"
 
 enum {
+    COUNTING_SHARE = 128, /* Of --memory, for each of the two kinds of counters. */
     MIN_FEED_SLOTS = 256,
     MAX_FEED_SLOTS = 1 << 16,
     MIN_OPEN_BYTES = 256 << 10,
@@ -43,9 +46,13 @@ ef_memory_plan_make(struct ef_memory_plan *plan, uint64_t limit, unsigned n_sour
     plan->query_bytes = limit / 16;
     plan->open_bytes = limit / 8 * 3 / n_workers;
     plan->fate_bytes = with_fates ? n_sources * ef_loss_table_memory() + n_workers * ef_transit_table_memory() : 0;
+    plan->load_ports = ef_load_table_ports_in(limit / COUNTING_SHARE / n_workers);
+    plan->n_counters = ef_filter_counters_in(limit / COUNTING_SHARE, n_workers);
+    plan->load_bytes =
+        n_workers * ef_load_table_memory(plan->load_ports) + ef_filter_counters_memory(n_workers, plan->n_counters);
     uint64_t without_store = n_sources * (plan->source_ring_bytes + ef_switch_table_memory()) +
                              n_feeds * plan->feed_bytes + n_workers * plan->open_bytes + plan->query_bytes +
-                             plan->fate_bytes;
+                             plan->fate_bytes + plan->load_bytes;
     plan->store_bytes = limit > without_store ? limit - without_store : 0;
     plan->total = without_store + plan->store_bytes;
     if (plan->feed_slots < MIN_FEED_SLOTS || plan->open_bytes < MIN_OPEN_BYTES ||

@@ -25,6 +25,9 @@ struct ef_memory_plan {
     uint64_t store_bytes; /* Closed traces, all workers together. */
     uint64_t query_bytes; /* Answers under way. */
     uint64_t fate_bytes;  /* What the verdicts need to know, all together. */
+    uint32_t load_ports;  /* See load_table.h. */
+    unsigned n_counters;  /* See filter_counters.h. */
+    uint64_t load_bytes;  /* Counters of load and by filter, all together. */
     uint64_t total;       /* Of everything; at most `limit`. */
 };
 

@@ -12,7 +12,7 @@
 const enum ef_drop_reason ef_status_reasons[] = {
     EF_DROP_NOT_A_COPY,  EF_DROP_OUTER_FRAGMENT, EF_DROP_OUTER_TRUNCATED, EF_DROP_OUTER_CHECKSUM,
     EF_DROP_BAD_GRE,     EF_DROP_BAD_ERSPAN,     EF_DROP_INNER_MALFORMED, EF_DROP_SOURCE_OVERFLOW,
-    EF_DROP_WORKER_BUSY, EF_DROP_TABLE_FULL,     EF_DROP_HOPS_FULL,
+    EF_DROP_WORKER_BUSY, EF_DROP_TABLE_FULL,     EF_DROP_HOPS_FULL,       EF_DROP_POLICY,
 };
 const unsigned ef_status_n_reasons = EF_ARRAY_SIZE(ef_status_reasons);
 
@@ -49,7 +49,11 @@ static void
 add_worker(struct ef_status *s, const struct ef_worker *w)
 {
     const struct ef_assembler_counters *c = ef_assembler_counters(w->assembler);
-    s->copies_assembled += ef_counter_get(&c->copies);
+    /* Unkept first: they were assembled before. */
+    uint64_t unkept = ef_counter_get(&w->unkept_copies);
+    s->drops[EF_DROP_POLICY] += unkept;
+    s->traces_unkept += ef_counter_get(&w->unkept_traces);
+    s->copies_assembled += ef_counter_get(&c->copies) - unkept;
     s->drops[EF_DROP_TABLE_FULL] += ef_counter_get(&c->table_full);
     s->drops[EF_DROP_HOPS_FULL] += ef_counter_get(&c->hops_full);
     /* Closed first: a trace must not seem to be closed before it was opened. */
@@ -173,13 +177,14 @@ static json_t *
 memory_json(const struct ef_analyzer *a, const struct ef_status *s)
 {
     const struct ef_memory_plan *plan = &a->plan;
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "source_rings",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "source_rings",
                      (json_int_t) (plan->source_ring_bytes * a->n_ingests), "worker_rings",
                      (json_int_t) (plan->feed_bytes * a->n_ingests * a->n_workers), "open_traces",
                      (json_int_t) (plan->open_bytes * a->n_workers), "switch_counts",
                      (json_int_t) (ef_switch_table_memory() * a->n_ingests), "closed_traces",
                      (json_int_t) plan->store_bytes, "closed_traces_used", (json_int_t) s->store.used_bytes, "answers",
-                     (json_int_t) plan->query_bytes, "fates", (json_int_t) plan->fate_bytes);
+                     (json_int_t) plan->query_bytes, "fates", (json_int_t) plan->fate_bytes, "counters",
+                     (json_int_t) plan->load_bytes);
 }
 
 /* NULL, which becomes null, without an archive. */
@@ -201,6 +206,17 @@ archive_json(const struct ef_status *s)
                      a->has_oldest ? oldest : NULL, "alarm", a->alarm ? strerror(-a->alarm) : NULL);
 }
 
+static json_int_t
+n_counters(const struct ef_analyzer *analyzer)
+{
+    struct ef_counter_info info;
+    unsigned n = 0;
+    while (ef_filter_counters_get(analyzer->counters, n, &info)) {
+        n++;
+    }
+    return n;
+}
+
 json_t *
 ef_status_json(const struct ef_analyzer *analyzer)
 {
@@ -210,7 +226,7 @@ ef_status_json(const struct ef_analyzer *analyzer)
     ef_time_format(s.store.oldest, oldest);
     return json_pack(
         "{s:s, s:s, s:s, s:f, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s?, "
-        "s:I, s:o, s:o, s:o, s:I, s:o?}",
+        "s:I, s:o, s:o, s:o, s:I, s:o?, s:s, s:I, s:I}",
         "role", "analyzer", "name", analyzer->config.name, "version", PACKAGE_VERSION, "uptime_s", s.uptime_s,
         "copies_received", (json_int_t) s.copies_received, "copies_assembled", (json_int_t) s.copies_assembled, "drops",
         drops_json(&s), "traces_open", (json_int_t) (s.traces_opened - s.traces_closed), "traces_open_limit",
@@ -221,5 +237,6 @@ ef_status_json(const struct ef_analyzer *analyzer)
         "resident_bytes", (json_int_t) s.resident_bytes, "memory", memory_json(analyzer, &s), "oldest",
         s.store.has_oldest ? oldest : NULL, "queries_open", (json_int_t) s.store.n_queries, "sources",
         sources_json(analyzer), "switches", ef_status_switches(analyzer), "fates", fates_json(&s), "loss_reports",
-        (json_int_t) s.loss_reports, "archive", archive_json(&s));
+        (json_int_t) s.loss_reports, "archive", archive_json(&s), "keep", analyzer->keep.text, "traces_unkept",
+        (json_int_t) s.traces_unkept, "counters", n_counters(analyzer));
 }

@@ -4,7 +4,8 @@
  *
  * copies_received is everything that reached a source, also what the kernel
  * lost for want of room; once the rings are empty it equals copies_assembled
- * and the sum of the drops. */
+ * and the sum of the drops. Copies of a trace that --keep does not name are
+ * assembled until it is closed, and dropped by the policy from then on. */
 #ifndef EF_ANALYZER_STATUS_H
 #define EF_ANALYZER_STATUS_H
 
@@ -15,7 +16,7 @@
 struct ef_status {
     uint64_t copies_received, copies_assembled;
     uint64_t drops[EF_N_DROP_REASONS];
-    uint64_t traces_opened, traces_closed, loops, traces_capacity;
+    uint64_t traces_opened, traces_closed, traces_unkept, loops, traces_capacity;
     uint64_t fates[EF_N_FATES]; /* Of the traces closed. */
     uint64_t loss_reports;
     struct ef_trace_store_stats store;

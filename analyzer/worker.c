@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "packet/probe_signature.h"
+
 enum {
     BATCHES_PER_TURN = 8, /* Per feed, before the other feeds and closing have theirs. */
     CLOSE_PER_TURN = 256,
@@ -18,8 +20,18 @@ static void
 on_closed(void *ctx, struct ef_trace *trace)
 {
     struct ef_worker *w = ctx;
+    struct ef_packet packet;
+    struct ef_probe_signature signature;
     ef_judge_trace(&w->judge, trace);
-    ef_trace_store_append(w->config.store, w->config.number, trace);
+    ef_packet_parse(&packet, trace->bytes, trace->n_bytes, trace->wire_len);
+    ef_load_table_count(&w->load, trace, !ef_probe_signature_find(&packet, &signature));
+    ef_filter_counters_count(w->config.counters, w->config.number, trace);
+    if (ef_keep_wants(w->config.keep, trace, &packet)) {
+        ef_trace_store_append(w->config.store, w->config.number, trace);
+    } else {
+        ef_counter_add(&w->unkept_traces, 1);
+        ef_counter_add(&w->unkept_copies, trace->n_copies);
+    }
 }
 
 int
@@ -31,7 +43,7 @@ ef_worker_init(struct ef_worker *w, const struct ef_worker_config *config, struc
     w->config.assembler.ctx = w;
     w->now = (struct ef_time){INT64_MIN};
     w->judge = config->judge;
-    if (ef_judge_init(&w->judge)) {
+    if (ef_judge_init(&w->judge) || ef_load_table_init(&w->load, config->load_ports)) {
         return ef_error_set(err, -ENOMEM, "out of memory");
     }
     return ef_assembler_create(&w->config.assembler, &w->assembler, err);
@@ -41,6 +53,7 @@ void
 ef_worker_deinit(struct ef_worker *w)
 {
     ef_judge_deinit(&w->judge);
+    ef_load_table_deinit(&w->load);
     ef_assembler_destroy(w->assembler);
     w->assembler = NULL;
 }
@@ -130,6 +143,7 @@ ef_worker_turn(struct ef_worker *w)
         w->now.ns = EF_MAX(w->now.ns, reached);
     }
     note_losses(w);
+    ef_filter_counters_turn(w->config.counters, w->config.number);
     /* Closing makes room for what comes. */
     worked = close_due(w, reached);
     for (unsigned i = 0; !worked && i < w->config.n_ingests; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One thread per worker: takes copy records from its feeds (one per ingest),
- * assembles them, and appends closed traces to the store. Shares nothing with
- * the other workers, since the flow hash sends all copies of a packet to one.
+ * assembles them, counts the closed traces (load_table.h, filter_counters.h) and
+ * appends those that are to be kept to the store. Shares nothing with the other workers, since the flow hash sends all
+ * copies of a packet to one.
  *
  * Its time is the least of what its feeds have reached (the ingest's clock if
  * the feed is empty, else the next record's stamp), so that no trace is closed
@@ -13,8 +14,11 @@
 #include <pthread.h>
 
 #include "analyzer/assemble.h"
+#include "analyzer/filter_counters.h"
 #include "analyzer/ingest.h"
 #include "analyzer/judge.h"
+#include "analyzer/keep.h"
+#include "analyzer/load_table.h"
 #include "analyzer/trace_store.h"
 
 struct ef_worker_config {
@@ -25,14 +29,19 @@ struct ef_worker_config {
     struct ef_bell *bell;
     struct ef_trace_store *store;
     struct ef_judge judge; /* Its beginning; the worker has one of its own. */
+    uint32_t load_ports;   /* See load_table.h. */
+    const struct ef_keep *keep;
+    struct ef_filter_counters *counters;
 };
 
 struct ef_worker {
     EF_CACHE_ALIGNED struct ef_worker_config config;
     struct ef_assembler *assembler;
     struct ef_judge judge;
-    struct ef_time now; /* Steady time. */
-    uint64_t losses;    /* Of its feeds and their sources, as far as noted. */
+    struct ef_load_table load;
+    ef_counter unkept_traces, unkept_copies; /* Only counted, by the policy. */
+    struct ef_time now;                      /* Steady time. */
+    uint64_t losses;                         /* Of its feeds and their sources, as far as noted. */
     pthread_t thread;
     bool is_running;
     _Atomic bool stop;

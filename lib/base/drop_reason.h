@@ -22,7 +22,8 @@
     X(WORKER_BUSY, "worker_busy", "the ring to the worker was full")                             \
     X(TABLE_FULL, "table_full", "no room for another open trace")                                \
     X(HOPS_FULL, "hops_full", "the trace already has the most hops it can hold")                 \
-    X(STORE_FULL, "store_full", "the closed trace did not fit into the store")
+    X(STORE_FULL, "store_full", "the closed trace did not fit into the store")                   \
+    X(POLICY, "policy", "of a trace that --keep does not name: counted, and not kept")
 
 enum ef_drop_reason {
 #define X(ID, NAME, TEXT) EF_DROP_##ID,

@@ -217,6 +217,16 @@ reply_unknown_path(struct ef_http_request *req, const char *path)
     }
 }
 
+static bool
+is_path_of(const struct ef_http_route *route, const char *path)
+{
+    size_t n = strlen(route->path);
+    if (n < 2 || strcmp(route->path + n - 2, "/*")) {
+        return !strcmp(route->path, path);
+    }
+    return !strncmp(route->path, path, n - 1) && path[n - 1] && !strchr(path + n - 1, '/');
+}
+
 static void
 reply_wrong_method(struct ef_http_request *req, const char *path)
 {
@@ -224,7 +234,7 @@ reply_wrong_method(struct ef_http_request *req, const char *path)
     size_t n = 0;
     for (size_t i = 0; i < req->server->n_tables; i++) {
         for (const struct ef_http_route *r = req->server->tables[i].routes; r->method; r++) {
-            if (!strcmp(r->path, path) && n < sizeof allow) {
+            if (is_path_of(r, path) && n < sizeof allow) {
                 n += (size_t) snprintf(allow + n, sizeof allow - n, "%s%s", n ? ", " : "", r->method);
             }
         }
@@ -241,7 +251,7 @@ find_route(const struct ef_http_server *server, const char *method, const char *
     *path_known = false;
     for (size_t i = 0; i < server->n_tables; i++) {
         for (const struct ef_http_route *r = server->tables[i].routes; r->method; r++) {
-            if (!strcmp(r->path, path)) {
+            if (is_path_of(r, path)) {
                 *path_known = true;
                 if (!strcmp(r->method, method)) {
                     *ctx = server->tables[i].ctx;
@@ -465,6 +475,14 @@ const char *
 ef_http_param(const struct ef_http_request *req, const char *name)
 {
     return ef_http_query_get(&req->query, name);
+}
+
+const char *
+ef_http_last_segment(const struct ef_http_request *req)
+{
+    const struct evhttp_uri *uri = req->evreq ? evhttp_request_get_evhttp_uri(req->evreq) : NULL;
+    const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
+    return path && strrchr(path, '/') ? strrchr(path, '/') + 1 : "";
 }
 
 const char *

@@ -57,7 +57,7 @@ typedef void ef_http_handler(struct ef_http_request *req, void *ctx);
 
 struct ef_http_route {
     const char *method;        /* "GET", "POST", "PUT" or "DELETE". */
-    const char *path;          /* Whole path, compared exactly: "/v1/traces". */
+    const char *path;          /* Whole path, "/v1/traces"; a last segment "*" stands for any one. */
     const char *const *params; /* Query parameters it knows, NULL-terminated; NULL: none. */
     ef_http_handler *handler;
 };
@@ -97,6 +97,10 @@ void ef_http_server_stats(const struct ef_http_server *server, struct ef_http_se
 
 /* A decoded query parameter (one of the route's), or NULL. Borrowed. */
 const char *ef_http_param(const struct ef_http_request *req, const char *name);
+
+/* What stands for the "*" of the route's path, as the client wrote it (not
+ * decoded). Borrowed. */
+const char *ef_http_last_segment(const struct ef_http_request *req);
 
 /* A header's value, or NULL. Borrowed. */
 const char *ef_http_header(const struct ef_http_request *req, const char *name);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "packet/probe_signature.h"
 #include "packet/switch_drop.h"
 #include "trace/json_text.h"
 
@@ -96,6 +97,22 @@ put_ports(struct ef_json_text *j, const struct ef_packet *p)
     }
 }
 
+/* Which probe it is, if it is one. */
+static void
+put_probe(struct ef_json_text *j, const struct ef_packet *p)
+{
+    struct ef_probe_signature signature;
+    if (!ef_probe_signature_find(p, &signature)) {
+        EF_JSON_LITERAL(j, ",\"probe\":{\"id\":");
+        put_id(j, signature.probe_id);
+        EF_JSON_LITERAL(j, ",\"sequence\":");
+        ef_json_u64(j, signature.sequence);
+        EF_JSON_LITERAL(j, ",\"sent\":");
+        ef_json_time(j, signature.sent);
+        EF_JSON_LITERAL(j, "}");
+    }
+}
+
 static void
 put_packet(struct ef_json_text *j, const struct ef_trace *trace)
 {
@@ -115,6 +132,7 @@ put_packet(struct ef_json_text *j, const struct ef_trace *trace)
     EF_JSON_LITERAL(j, ",\"hex\":\"");
     ef_json_hex(j, trace->bytes, trace->n_bytes);
     EF_JSON_LITERAL(j, "\"}");
+    put_probe(j, &p);
 }
 
 static void

@@ -6,9 +6,12 @@
 
 #include <string.h>
 
+#include "packet/probe_signature.h"
+
 static struct ef_filter_trace
-trace_fields(const struct ef_trace *trace)
+trace_fields(const struct ef_trace *trace, const struct ef_packet *packet)
 {
+    struct ef_probe_signature signature;
     int64_t latency_ns = trace->n_hops ? ef_trace_latency_ns(trace) : 0;
     return (struct ef_filter_trace){
         .n_hops = trace->n_hops,
@@ -17,6 +20,7 @@ trace_fields(const struct ef_trace *trace)
         .debug = trace->debug,
         .drop = trace->fate == EF_FATE_DROPPED,
         .mux = trace->mux_hop,
+        .probe = !ef_probe_signature_find(packet, &signature),
         .n_missing = trace->n_missing,
         .latency_ns = latency_ns > 0 ? (uint64_t) latency_ns : 0,
     };
@@ -32,7 +36,7 @@ ef_trace_match(const struct ef_trace *trace, const struct ef_filter *filter, con
     }
     struct ef_packet packet;
     ef_packet_parse(&packet, trace->bytes, trace->n_bytes, trace->wire_len);
-    struct ef_filter_trace fields = trace_fields(trace);
+    struct ef_filter_trace fields = trace_fields(trace, &packet);
     struct ef_filter_input input = {
         .packet = &packet,
         .switches = (const uint8_t(*)[16]) switches,

@@ -51,6 +51,8 @@ struct bench {
     const struct ef_loss_table *losses[MAX_LANES];
     struct ef_last_hops *last_hops;
     struct ef_trace_store *store;
+    struct ef_keep keep;
+    struct ef_filter_counters *counters;
 };
 
 static void
@@ -246,6 +248,9 @@ init_worker(struct bench *b, unsigned i, int64_t idle_ns)
         .n_ingests = b->n_lanes,
         .bell = &b->bells[i],
         .store = b->store,
+        .load_ports = EF_LOAD_MAX_PORTS,
+        .keep = &b->keep,
+        .counters = b->counters,
         .judge = {.last_hops = b->last_hops, .losses = b->losses, .n_losses = b->n_lanes},
     };
     check(!ef_worker_init(&b->workers[i], &config, &err), err.text);
@@ -268,6 +273,8 @@ init(struct bench *b, unsigned n_lanes, unsigned open_traces)
     *b = (struct bench){.n_lanes = n_lanes, .open_traces = open_traces};
     make_topology(b);
     check(!ef_trace_store_create(n_lanes, STORE_BYTES, 1 << 20, &b->store, &err), err.text);
+    check(!ef_keep_init(&b->keep, "all", &err), err.text);
+    check(!ef_filter_counters_create(n_lanes, EF_COUNTERS_MAX, &b->counters), "out of memory");
     check(!pthread_barrier_init(&b->barrier, NULL, n_lanes), "no barrier");
     for (unsigned i = 0; i < n_lanes; i++) {
         check(!ef_bell_init(&b->bells[i]), "no bell");
@@ -310,6 +317,8 @@ deinit(struct bench *b)
     }
     ef_trace_store_destroy(b->store);
     ef_last_hops_destroy(b->last_hops);
+    ef_filter_counters_destroy(b->counters);
+    ef_keep_deinit(&b->keep);
     pthread_barrier_destroy(&b->barrier);
 }
 

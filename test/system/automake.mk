@@ -20,3 +20,4 @@ EXTRA_DIST += test/system/datapaths.bats
 EXTRA_DIST += test/system/dpdk.bats
 EXTRA_DIST += test/system/native_routing.bats
 EXTRA_DIST += test/system/tls.bats
+EXTRA_DIST += test/system/counting.bats

@@ -3,6 +3,7 @@ EF_ANALYZER_TESTS = \
 	test/unit/analyzer/test_analyzer \
 	test/unit/analyzer/test_archiver \
 	test/unit/analyzer/test_assemble \
+	test/unit/analyzer/test_counting \
 	test/unit/analyzer/test_last_hops \
 	test/unit/analyzer/test_trace_query \
 	test/unit/analyzer/test_trace_row \
@@ -40,6 +41,10 @@ test_unit_analyzer_test_trace_search_LDADD = $(EF_ANALYZER_TEST_LDADD)
 test_unit_analyzer_test_archiver_SOURCES = test/unit/analyzer/test_archiver.c
 test_unit_analyzer_test_archiver_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_analyzer_test_archiver_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
+test_unit_analyzer_test_counting_SOURCES = test/unit/analyzer/test_counting.c
+test_unit_analyzer_test_counting_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_analyzer_test_counting_LDADD = $(EF_ANALYZER_TEST_LDADD)
 
 test_unit_analyzer_test_last_hops_SOURCES = test/unit/analyzer/test_last_hops.c
 test_unit_analyzer_test_last_hops_CPPFLAGS = $(EF_TEST_CPPFLAGS)

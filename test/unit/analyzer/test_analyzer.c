@@ -268,7 +268,7 @@ memory_is_divided_without_a_rest(void **state)
                 struct ef_memory_plan plan;
                 if (!ef_memory_plan_make(&plan, limit, n_sources, n_workers, false, NULL)) {
                     assert_int_equal(plan.total, limit);
-                    assert_true(plan.store_bytes >= limit / 4);
+                    assert_true(plan.store_bytes >= limit / 5);
                 }
                 if (!ef_memory_plan_make(&plan, limit, n_sources, n_workers, true, NULL)) {
                     assert_int_equal(plan.total, limit);

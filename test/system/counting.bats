@@ -1,0 +1,132 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What ef-analyzer counts and what it keeps: load of ports and links, counters by
+# filter added while copies come, --keep with an accounting that closes.
+#
+# Each test is a subshell; it, its setup and its teardown share their variables:
+# shellcheck disable=SC2030,SC2031
+
+load common
+bats_require_minimum_version 1.5.0
+
+PORT=18822
+URL=http://127.0.0.1:$PORT
+
+setup_file() {
+    "$EF_SOURCE/test/system/make_copies.py" --packets 1000 "$BATS_FILE_TMPDIR/copies.pcap"
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    PIDS=()
+    mkfifo copies
+    exec {COPIES}<>copies # Neither end waits for the other.
+}
+
+teardown() {
+    local pid
+    for pid in "${PIDS[@]}"; do
+        kill "$pid" 2>/dev/null || :
+        wait "$pid" 2>/dev/null || :
+    done
+}
+
+# analyzer OPTION...: one that reads what `play` writes.
+analyzer() {
+    "$EF_BUILD/analyzer/ef-analyzer" --name counts --source "pcap:$PWD/copies" --http 127.0.0.1:$PORT "$@" \
+        >log 2>&1 3>&- {COPIES}>&- &
+    PIDS+=($!)
+    head -c 24 "$BATS_FILE_TMPDIR/copies.pcap" >&"$COPIES" # The source opens when it knows what it reads.
+    wait_until 10 curl -sf -o /dev/null "$URL/v1/status"
+}
+
+play() {
+    tail -c +25 "$BATS_FILE_TMPDIR/copies.pcap" >copies
+    exec {COPIES}>&-
+    wait_until 10 all_closed
+}
+
+all_closed() { curl -sf "$URL/v1/status" | jq -e '.traces_closed == 1000' >/dev/null; }
+
+# asks STATUS CURL-ARGUMENT...: the answer is in the file `answer`.
+asks() {
+    local status=$1
+    shift
+    [ "$(curl -s -o answer -w '%{http_code}' "$@")" = "$status" ] || { cat answer; return 1; }
+}
+
+# fits SCHEMA: the answer is as doc/openapi.json says.
+fits() {
+    run -0 jq -r --slurpfile api "$EF_SOURCE/doc/openapi.json" --arg schema "$1" -f "$EF_SOURCE/test/system/openapi.jq" answer
+    [ -z "$output" ] || { echo "$output"; return 1; }
+}
+
+@test "counters by filter, added while it runs" {
+    analyzer
+    asks 201 "$URL/v1/counters" -d '{"name": "low", "filter": "tcp.srcport<1034"}'
+    fits Counter
+    asks 201 "$URL/v1/counters" -d '{"name": "all"}'
+    asks 201 "$URL/v1/counters" -d '{"name": "none", "filter": "trace.loop || trace.probe"}'
+    asks 201 "$URL/v1/counters" -d '{"name": "low", "filter": "tcp.srcport < 1034"}'
+    asks 409 "$URL/v1/counters" -d '{"name": "low", "filter": "udp"}'
+    asks 400 "$URL/v1/counters" -d '{"name": "x y", "filter": "udp"}'
+    asks 400 "$URL/v1/counters" -d '{"name": "x", "filter": "tcp.prot"}'
+    jq -e '.error.code == "bad_filter" and .error.offset == 0' answer
+    asks 400 "$URL/v1/counters" -d 'tcp'
+    play
+    asks 200 "$URL/v1/counters"
+    fits Counters
+    jq -e '[.counters[] | {name, packets, bytes}] == [{name: "low", packets: 10, bytes: 540},
+        {name: "all", packets: 1000, bytes: 54000}, {name: "none", packets: 0, bytes: 0}]' answer
+    asks 200 "$URL/v1/counters/all"
+    fits CounterValues
+    jq -e '([.values[].packets] | add) == 1000 and .interval_s == 10
+        and .values[0].start == "2026-11-21T02:30:00.000000000Z"' answer
+    asks 200 -G "$URL/v1/counters/all" -d end=2026-11-21T02:29:59Z
+    jq -e '.values == []' answer
+    asks 400 -G "$URL/v1/counters/all" -d end=never
+    curl -sf "$URL/metrics" >metrics
+    grep -qx 'everflow_counter_packets_total{name="low"} 10' metrics
+    asks 200 -X DELETE "$URL/v1/counters/low"
+    fits Removed
+    asks 404 "$URL/v1/counters/low"
+    asks 404 -X DELETE "$URL/v1/counters/low"
+    asks 405 -X POST "$URL/v1/counters/all"
+    asks 404 "$URL/v1/counters/"
+}
+
+@test "load of ports and links" {
+    analyzer
+    play
+    asks 200 "$URL/v1/load"
+    fits Load
+    jq -e '[.ports | sort_by(.port)[] | [.switch, .port, .direction, .packets, .bytes]] ==
+        [range(5) | ["10.255.0.\(. + 1)", . + 100, "ingress", 1000, 54000]]' answer
+    jq -e '[.links | sort_by(.from)[] | [.from, .to, .packets]] ==
+        [range(1; 5) | ["10.255.0.\(.)", "10.255.0.\(. + 1)", 1000]] and .uncounted == 0' answer
+    curl -sf "$URL/metrics" >metrics
+    grep -qx 'everflow_port_packets_total{switch="10.255.0.2",port="101",direction="ingress"} 1000' metrics
+    grep -qx 'everflow_link_bytes_total{from="10.255.0.1",to="10.255.0.2"} 54000' metrics
+}
+
+@test "what is not kept is counted, and every copy accounted for" {
+    analyzer --keep 'tcp.srcport < 1034'
+    play
+    asks 200 "$URL/v1/status"
+    fits AnalyzerStatus
+    jq -e '.traces_stored == 10 and .traces_unkept == 990 and .drops.policy == 4950 and .copies_assembled == 50
+        and .copies_received == .copies_assembled + ([.drops[]] | add) and .keep == "tcp.srcport < 1034"' answer
+    asks 200 "$URL/v1/traces?limit=0"
+    jq -e '.count == 10' answer
+    asks 200 "$URL/v1/load"
+    jq -e '[.ports[].packets] == [1000, 1000, 1000, 1000, 1000]' answer
+}
+
+@test "abnormal, debug, control and probe: nothing of plain traffic is kept" {
+    analyzer --keep abnormal+debug+control+probe
+    play
+    asks 200 "$URL/v1/status"
+    jq -e '.traces_stored == 0 and .traces_unkept == 1000 and .drops.policy == .copies_received' answer
+    run -2 "$EF_BUILD/analyzer/ef-analyzer" --name x --source pcap:x --keep abnormal+debgu
+    [[ "$output" == *"neither classes"* ]]
+}
