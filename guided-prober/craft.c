@@ -31,6 +31,25 @@ add_ip(struct ef_build *b, const uint8_t src[16], const uint8_t dst[16], uint8_t
     return ip;
 }
 
+/* DSCP with the debug bit, and ECN. */
+static uint8_t
+tos_of(const struct prober_format *f)
+{
+    uint8_t debug = f->debug ? (uint8_t) (1u << (f->debug_dscp + 2)) : 0;
+    return (uint8_t) (f->dscp << 2 | f->ecn | debug);
+}
+
+static void
+set_tos(uint8_t *ip, uint8_t tos)
+{
+    if (ef_ip_version(ip) == 4) {
+        ip[1] = tos;
+    } else {
+        ip[0] = (uint8_t) (0x60 | tos >> 4);
+        ip[1] = (uint8_t) (tos << 4 | (ip[1] & 15));
+    }
+}
+
 static void
 add_ethernet(struct ef_build *b, const struct prober_format *f)
 {
@@ -42,7 +61,8 @@ add_ethernet(struct ef_build *b, const struct prober_format *f)
     }
 }
 
-/* What leads the probe: outermost first. */
+/* What leads the probe: outermost first, in the same class of service, so that it
+ * waits in the same queues. */
 static void
 add_way(struct ef_build *b, const struct prober_format *f)
 {
@@ -50,7 +70,8 @@ add_way(struct ef_build *b, const struct prober_format *f)
         memset(ef_build_eth(b), 0, 12);
     }
     for (unsigned i = 0; i < f->n_via; i++) {
-        add_ip(b, f->via_src, f->via[i], outer_ttl(f, i));
+        uint8_t *ip = add_ip(b, f->via_src, f->via[i], outer_ttl(f, i));
+        set_tos(ip, tos_of(f) & (uint8_t) ~3);
         if (f->wrap == PROBER_WRAP_GRE) {
             ef_build_gre(b, 0, 0, 0);
         }
@@ -63,15 +84,14 @@ add_way(struct ef_build *b, const struct prober_format *f)
 static void
 add_innermost_ip(struct ef_build *b, const struct prober_format *f)
 {
-    uint8_t tos = (uint8_t) (f->dscp << 2 | f->ecn);
-    tos |= f->debug ? (uint8_t) (1u << (f->debug_dscp + 2)) : 0;
     uint8_t *ip = add_ip(b, f->src, f->dst, f->ttl);
     if (f->ipv6) {
-        ef_store_be32(ip, 6u << 28 | (uint32_t) tos << 20 | f->flow_label);
+        ef_store_be32(ip, 6u << 28 | f->flow_label);
+        set_tos(ip, tos_of(f));
         ip[6] = f->proto;
         return;
     }
-    ip[1] = tos;
+    set_tos(ip, tos_of(f));
     ip[9] = f->proto;
     ef_store_be16(ip + 4, f->ip_id);
     ef_store_be16(ip + 6, f->fragment);

@@ -77,15 +77,16 @@ demo_analyzer() { # NAME HOST ADDRESS NETNS INTERFACE PORT [ARGUMENT...]
 }
 
 # The controller's configuration: what the topology says, with a port each.
+# DEMO_EVERFLOW, a JSON object, changes what switches are told.
 demo_configuration() { # NAME FIRST_PORT
-    jq --arg port "$2" --arg topology "$(demo_topology "$1")" '
+    jq --argjson everflow "${DEMO_EVERFLOW:-{\}}" --arg port "$2" --arg topology "$(demo_topology "$1")" '
         def daemons(role; base): [.hosts[] | select(.role == role)] | to_entries
             | map({name: .value.name, url: "http://127.0.0.1:\(base + .key)"});
         ($port | tonumber) as $p
         | {listen: "127.0.0.1:\($p)", topology: $topology,
            analyzers: daemons("analyzer"; $p + 1), reshufflers: daemons("reshuffler"; $p + 10),
-           everflow: {targets: [.vip], encap: "erspan3", classes: ["tcp_syn", "tcp_fin", "tcp_rst", "debug"],
-                      debug_dscp: 1, sample_bits: 0, sample_value: 1, truncate: 0}}' "$(demo_topology "$1")"
+           everflow: ({targets: [.vip], encap: "erspan3", classes: ["tcp_syn", "tcp_fin", "tcp_rst", "debug"],
+                      debug_dscp: 1, sample_bits: 0, sample_value: 1, truncate: 0} + $everflow)}' "$(demo_topology "$1")"
 }
 
 # demo_start NAME FIRST_PORT [ANALYZER_ARGUMENT...]: the suite over a fabric

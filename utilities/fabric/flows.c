@@ -76,7 +76,10 @@ write_cpu_table(const struct writer *w)
             fprintf(w->out, "flow add table=0,priority=200,%s,nw_ttl=%d,actions=set_field:%s->eth_dst,LOCAL\n",
                     families[i], ttl, w->mac);
         }
-        fprintf(w->out, "flow add table=0,priority=100,%s,actions=dec_ttl,goto_table:1\n", families[i]);
+        /* Without an input port a packet may go back where it came from, as a guided
+         * probe over a link and back does; OpenFlow would drop it. */
+        fprintf(w->out, "flow add table=0,priority=100,%s,actions=load:0->NXM_OF_IN_PORT[],dec_ttl,goto_table:1\n",
+                families[i]);
     }
     fprintf(w->out, "flow add table=0,priority=0,actions=drop\n");
 }

@@ -117,7 +117,7 @@ flows_of_a_leaf(void **state)
         "flow add table=0,priority=400,ipv6,ipv6_dst=fd00::aff:1,actions=set_field:02:ef:0a:ff:00:01->eth_dst,LOCAL",
         "flow add table=0,priority=300,in_port=LOCAL,actions=goto_table:1",
         "flow add table=0,priority=200,ip,nw_ttl=1,actions=set_field:02:ef:0a:ff:00:01->eth_dst,LOCAL",
-        "flow add table=0,priority=100,ip,actions=dec_ttl,goto_table:1",
+        "flow add table=0,priority=100,ip,actions=load:0->NXM_OF_IN_PORT[],dec_ttl,goto_table:1",
         "flow add table=1,priority=132,ip,nw_dst=10.1.0.11/32,actions=set_field:02:ef:0a:ff:00:01->eth_src,"
         "set_field:02:ef:0a:01:00:0b->eth_dst,output:3",
         "flow add table=1,priority=124,ip,nw_dst=10.2.0.0/24,actions=set_field:02:ef:0a:ff:00:01->eth_src,group:1",
