@@ -305,6 +305,7 @@ hop_to_row(const struct ef_trace *t, const struct ef_hop *hop, struct ef_hop_row
     r->ttl = hop->ttl;
     r->outer_ttl = hop->outer_ttl;
     r->has_outer_ttl = hop->outer_ttl != hop->ttl;
+    r->depth = hop->depth;
     r->traffic_class = (uint8_t) (hop->dscp << 2 | hop->ecn);
     r->flags = hop->flags;
     r->drop = hop->drop;
@@ -326,6 +327,7 @@ hop_of_row(const struct ef_trace *t, const struct ef_hop_row *r, struct ef_hop *
     memcpy(hop->src_mac, r->src_mac, 6);
     hop->ttl = r->ttl;
     hop->outer_ttl = r->has_outer_ttl ? r->outer_ttl : r->ttl;
+    hop->depth = r->depth;
     hop->dscp = r->traffic_class >> 2;
     hop->ecn = r->traffic_class & 3;
     hop->flags = r->flags;

@@ -24,7 +24,7 @@ enum ef_trace_class { EF_TRACE_OTHER, EF_TRACE_LOOP, EF_TRACE_DROP, EF_TRACE_DEB
 
 struct ef_hop_row {
     uint8_t switch_address[16], src_mac[6];
-    uint8_t ttl, outer_ttl, traffic_class, flags, drop;
+    uint8_t ttl, outer_ttl, depth, traffic_class, flags, drop;
     bool has_outer_ttl, has_port, has_sequence, has_clock;
     uint32_t port, sequence;
     int64_t arrival_ns, clock_ns; /* Since the trace's start. */

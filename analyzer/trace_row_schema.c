@@ -93,6 +93,7 @@ static const struct ef_row_column columns[] = {
     HOP_IF("clock_ns", EF_ROW_I64, clock_ns, has_clock),
     HOP("ttl", EF_ROW_U8, ttl),
     HOP_IF("outer_ttl", EF_ROW_U8, outer_ttl, has_outer_ttl),
+    HOP("depth", EF_ROW_U8, depth),
     HOP("traffic_class", EF_ROW_U8, traffic_class),
     HOP_FIXED("src_mac", src_mac),
     HOP("flags", EF_ROW_U8, flags),

@@ -24,6 +24,17 @@ ip_fields(const struct ef_packet *packet, unsigned index, uint8_t *ttl, uint8_t 
     }
 }
 
+/* IP headers around the innermost one. */
+static uint8_t
+depth_of(const struct ef_packet *packet)
+{
+    uint8_t n = 0;
+    for (unsigned i = packet->outer_ip; i < packet->inner_ip; i++) {
+        n += packet->layers[i].proto == EF_PROTO_IPV4 || packet->layers[i].proto == EF_PROTO_IPV6;
+    }
+    return n;
+}
+
 static uint8_t
 hop_flags(const struct ef_copy *copy, const struct ef_packet *packet)
 {
@@ -56,6 +67,7 @@ ef_hop_of_copy(struct ef_hop *hop, const struct ef_copy *copy, const struct ef_p
     }
     if (hop->flags & EF_HOP_HAS_IP) {
         uint8_t traffic_class;
+        hop->depth = depth_of(packet);
         ip_fields(packet, packet->inner_ip, &hop->ttl, &traffic_class);
         ip_fields(packet, packet->outer_ip, &hop->outer_ttl, &traffic_class);
         hop->dscp = traffic_class >> 2;
@@ -63,13 +75,13 @@ ef_hop_of_copy(struct ef_hop *hop, const struct ef_copy *copy, const struct ef_p
     }
 }
 
-/* The same place on the path: switch, direction, encapsulation, and whether it
- * went on from there. */
+/* The same place on the path: switch, direction, how deep in other packets, and
+ * whether it went on from there. */
 static bool
 is_same_place(const struct ef_hop *a, const struct ef_hop *b)
 {
-    return !((a->flags ^ b->flags) & (EF_HOP_EGRESS | EF_HOP_ENCAPSULATED)) && a->drop == b->drop &&
-           !memcmp(a->switch_address, b->switch_address, sizeof a->switch_address);
+    return !((a->flags ^ b->flags) & (EF_HOP_EGRESS | EF_HOP_ENCAPSULATED)) && a->depth == b->depth &&
+           a->drop == b->drop && !memcmp(a->switch_address, b->switch_address, sizeof a->switch_address);
 }
 
 bool
@@ -143,11 +155,11 @@ has_loop(const struct ef_trace *trace)
     return false;
 }
 
-/* By how much more than one the TTL fell from `a` to `b`. */
+/* By how much more than one the TTL of the outermost header fell from `a` to `b`. */
 static int
 missing_between(const struct ef_hop *a, const struct ef_hop *b)
 {
-    if (!(a->flags & b->flags & EF_HOP_HAS_IP) || (a->flags ^ b->flags) & EF_HOP_ENCAPSULATED) {
+    if (!(a->flags & b->flags & EF_HOP_HAS_IP) || (a->flags ^ b->flags) & EF_HOP_ENCAPSULATED || a->depth != b->depth) {
         return 0;
     }
     bool encapsulated = a->flags & EF_HOP_ENCAPSULATED;

@@ -49,7 +49,8 @@ struct ef_hop {
     uint8_t outer_ttl; /* Of the outermost; the same if not encapsulated. */
     uint8_t dscp, ecn; /* Of the outermost, which is what switches act on. */
     uint8_t flags;
-    uint8_t drop; /* Why the switch dropped the packet (packet/switch_drop.h), 0: it did not. */
+    uint8_t depth; /* IP packets around the innermost one. */
+    uint8_t drop;  /* Why the switch dropped the packet (packet/switch_drop.h), 0: it did not. */
 };
 
 /* What became of the packet, as far as the copies tell. */
@@ -93,7 +94,7 @@ struct ef_trace {
 void ef_hop_of_copy(struct ef_hop *hop, const struct ef_copy *copy, const struct ef_packet *packet,
                     struct ef_time arrival);
 
-/* True if `b` repeats `a`: same switch, TTL, port, direction and drop. */
+/* True if `b` repeats `a`: same switch, TTL, port, direction, depth and drop. */
 bool ef_hop_is_duplicate(const struct ef_hop *a, const struct ef_hop *b);
 
 /* Orders the hops and gives the verdicts, once all copies are there.
@@ -105,13 +106,14 @@ bool ef_hop_is_duplicate(const struct ef_hop *a, const struct ef_hop *b);
  * A drop comes after what else its switch saw with the same TTL.
  *
  * Loop: a switch is there again with a lower TTL and not earlier, in the same
- * direction and encapsulation. (A sender that repeats a packet with a growing
+ * direction and as deep in other packets, which a guided probe that is led there
+ * again is not. (A sender that repeats a packet with a growing
  * TTL, as traceroute does, makes no loop. A switch that copies at ingress and egress, or that sees a
  * packet go into a tunnel end beside it and come out again, is no loop.)
  *
  * Debug: a hop's DSCP has one of the bits `debug_dscp`.
  *
- * Missing: where the TTL falls by more than one between two hops, the switches
+ * Missing: where the TTL of one IP header falls by more than one between two hops, the switches
  * between them sent no copy, or it was lost.
  *
  * Mux: a plain hop is followed by an encapsulated one, that is, somebody put the

@@ -97,6 +97,28 @@ an_overlay_is_ordered_by_its_outer_ttl(void **state)
     assert_string_equal(path_of(&t), "3 2 1");
 }
 
+/* A packet that is taken out of another at each switch of its way: each time its
+ * outermost header is another, with a TTL of its own. */
+static void
+a_guided_probe_is_no_loop(void **state)
+{
+    struct ef_hop hops[4];
+    for (int i = 0; i < 4; i++) {
+        hops[i] = hop_at((uint8_t) (1 + i % 2), 64, 10 * i, 0);
+        hops[i].depth = (uint8_t) (3 - i);
+        hops[i].outer_ttl = (uint8_t) (64 + 16 * (3 - i));
+        hops[i].flags |= i < 3 ? EF_HOP_ENCAPSULATED : 0;
+    }
+    struct ef_trace t = TRACE_OF(hops[0], hops[1], hops[2], hops[3]);
+    assert_string_equal(path_of(&t), "1 2 1 2");
+    assert_false(t.loop);
+    assert_int_equal(t.n_missing, 0);
+    /* Led there once, seen twice with one header: it is. */
+    hops[2].depth = 3;
+    t = TRACE_OF(hops[0], hops[1], hops[2], hops[3]);
+    assert_true(t.loop);
+}
+
 static void
 a_switch_again_with_lower_ttl_is_a_loop(void **state)
 {
@@ -261,6 +283,7 @@ main(void)
         cmocka_unit_test(hops_are_ordered_by_ttl),
         cmocka_unit_test(equal_ttl_is_ordered_by_time),
         cmocka_unit_test(an_overlay_is_ordered_by_its_outer_ttl),
+        cmocka_unit_test(a_guided_probe_is_no_loop),
         cmocka_unit_test(a_switch_again_with_lower_ttl_is_a_loop),
         cmocka_unit_test(the_same_packet_sent_with_a_higher_ttl_is_no_loop),
         cmocka_unit_test(egress_and_tunnel_ends_are_no_loops),
