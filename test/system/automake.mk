@@ -19,5 +19,6 @@ EXTRA_DIST += test/system/archive.bats
 EXTRA_DIST += test/system/datapaths.bats
 EXTRA_DIST += test/system/dpdk.bats
 EXTRA_DIST += test/system/native_routing.bats
+EXTRA_DIST += test/system/probe.bats test/system/listening.py
 EXTRA_DIST += test/system/tls.bats
 EXTRA_DIST += test/system/counting.bats
