@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154 # run sets stderr.
 # Guided probes over a real fabric: each goes the way that it was given and no
 # other, nobody at the end notices, and who may not send any is refused.
 
@@ -130,8 +131,9 @@ follows() {
     prober h2 --dst h3 --via spine1 --dst-port 2031 --count 7 --interval 1ms
     refused() { [ $(($(statistic spine1 decap_refused) - before)) = 7 ]; }
     wait_until 20 refused
-    wait_until 10 n_traces 'udp.dstport == 2031' 7
-    [ "$(traces 'udp.dstport == 2031' | jq -r '.hops[-1] | "\(.name) \(.encapsulated)"' | sort -u)" = "spine1 true" ]
+    # The switch's CPU answers that it knows no GRE: that, too, is traced.
+    wait_until 10 n_traces 'udp.dstport == 2031 && !icmp' 7
+    [ "$(traces 'udp.dstport == 2031 && !icmp' | jq -r '.hops[-1] | "\(.name) \(.encapsulated)"' | sort -u)" = "spine1 true" ]
 }
 
 @test "a frame of one's own is sent as it is" {
