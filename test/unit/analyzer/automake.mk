@@ -6,6 +6,7 @@ EF_ANALYZER_TESTS = \
 	test/unit/analyzer/test_counting \
 	test/unit/analyzer/test_last_hops \
 	test/unit/analyzer/test_trace_query \
+	test/unit/analyzer/test_storm \
 	test/unit/analyzer/test_trace_row \
 	test/unit/analyzer/test_trace_search \
 	test/unit/analyzer/test_trace_store \
@@ -49,6 +50,10 @@ test_unit_analyzer_test_counting_LDADD = $(EF_ANALYZER_TEST_LDADD)
 test_unit_analyzer_test_last_hops_SOURCES = test/unit/analyzer/test_last_hops.c
 test_unit_analyzer_test_last_hops_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_analyzer_test_last_hops_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
+test_unit_analyzer_test_storm_SOURCES = test/unit/analyzer/test_storm.c
+test_unit_analyzer_test_storm_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_analyzer_test_storm_LDADD = $(EF_ANALYZER_TEST_LDADD)
 
 test_unit_analyzer_test_truth_SOURCES = test/unit/analyzer/test_truth.c
 test_unit_analyzer_test_truth_CPPFLAGS = $(EF_TEST_CPPFLAGS)
