@@ -8,6 +8,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/controller.h \
 	controller/document.c controller/document.h \
 	controller/everflow_row.c controller/everflow_row.h \
+	controller/everflow_rules.c controller/everflow_rules.h \
 	controller/hop_frame.c controller/hop_frame.h \
 	controller/managed_switch.c controller/managed_switch.h \
 	controller/peer_poll.c controller/peer_poll.h \

@@ -11,6 +11,7 @@
 
 #include "base/parse_number.h"
 #include "controller/document.h"
+#include "controller/everflow_rules.h"
 #include "net/address.h"
 #include "net/http_client.h"
 #include "packet/packet.h"
@@ -179,7 +180,7 @@ read_everflow(const struct doc_place *root, struct everflow_settings *s, struct 
 {
     static const char *const known[] = {
         "targets", "encap", "classes",       "debug_dscp", "sample_bits",  "sample_value",      "truncate", "rate_kpps",
-        "burst",   "decap", "probe_sources", "routing",    "ttl_exceeded", "ttl_exceeded_rate", NULL};
+        "burst",   "decap", "probe_sources", "routing",    "ttl_exceeded", "ttl_exceeded_rate", "rules",    NULL};
     struct doc_place place;
     if (doc_object(root, "everflow", true, &place, err) || doc_check_keys(&place, known, err) ||
         read_targets(&place, &s->targets, err) || read_classes(&place, &s->classes, err) ||
@@ -201,10 +202,11 @@ read_everflow(const struct doc_place *root, struct everflow_settings *s, struct 
     if ((encap.value && check_word(&encap, encaps, err)) || (routing.value && check_word(&routing, routings, err))) {
         return -EINVAL;
     }
-    return s->sample_bits && s->sample_value >> s->sample_bits
-               ? doc_error(&value, err, "%lld does not fit into %lld bits", (long long) s->sample_value,
-                           (long long) s->sample_bits)
-               : 0;
+    if (s->sample_bits && s->sample_value >> s->sample_bits) {
+        return doc_error(&value, err, "%lld does not fit into %lld bits", (long long) s->sample_value,
+                         (long long) s->sample_bits);
+    }
+    return everflow_rules_read(&place, s->sample_value, &s->rules, err);
 }
 
 /* --- The file ------------------------------------------------------------- */
@@ -327,6 +329,7 @@ configuration_free(struct configuration *c)
     free(c->reshufflers);
     free(c->topology_file);
     ef_tls_destroy(c->tls);
+    json_decref(c->everflow.rules);
     json_decref(c->document);
     memset(c, 0, sizeof *c);
 }

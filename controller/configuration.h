@@ -5,7 +5,8 @@
  *      "analyzers": [{"name": "analyzer1", "url": "http://127.0.0.1:8781"}],
  *      "reshufflers": [{"name": "reshuffler1", "url": "http://127.0.0.1:8790"}],
  *      "everflow": {"targets": ["10.255.255.1"], "encap": "erspan3", "classes": ["tcp_syn"],
- *                   "debug_dscp": 1, "sample_bits": 0, "sample_value": 1, "truncate": 0}}
+ *                   "debug_dscp": 1, "sample_bits": 0, "sample_value": 1, "truncate": 0,
+ *                   "rules": [{"name": "web", "match": "tcp,tp_dst=80"}]}}
  *
  * "tls": {"cert": "controller.crt", "key": "controller.key", "ca": "ca.crt"} is what
  * the controller listens with and asks https:// daemons with.
@@ -32,6 +33,7 @@ struct peer {
 struct everflow_settings {
     json_t *targets, *classes; /* Arrays of strings. */
     json_t *probe_sources;     /* The same, or NULL. */
+    json_t *rules;             /* See everflow_rules.h. A reference of its own. */
     bool decap, ttl_exceeded;
     const char *encap, *routing;
     int64_t debug_dscp, sample_bits, sample_value, truncate, rate_kpps, burst, ttl_exceeded_rate;

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "controller/everflow_row.h"
+#include "controller/everflow_rules.h"
 #include "controller/text.h"
 #include "net/ovsdb_client.h"
 #include "net/ovsdb_value.h"
@@ -28,8 +29,8 @@ static const char *const state_names[] = {"connecting", "unreachable", "configur
 struct managed_switch {
     const struct topology_switch *node;
     struct ef_ovsdb_client *client;
-    struct event *hold; /* Pending while we must not write. */
-    json_t *desired;
+    struct event *hold;      /* Pending while we must not write. */
+    json_t *desired, *rules; /* The row, and those of its rules (NULL: whatever they are). */
     enum state state;
     struct ef_time since; /* Real time; of `state`. */
     char error[600];
@@ -83,6 +84,12 @@ everflow_row(const struct managed_switch *s, json_t **row)
     return uuid;
 }
 
+static const json_t *
+rule_rows(const struct managed_switch *s)
+{
+    return ef_ovsdb_client_rows(s->client, "Everflow_Rule");
+}
+
 /* --- Putting it right ----------------------------------------------------- */
 
 static void reconcile(void *ctx);
@@ -134,8 +141,11 @@ judge_status(struct managed_switch *s, const json_t *row)
     json_t *status = everflow_row_show_map(row, "status");
     const char *state = json_string_value(json_object_get(status, "state"));
     const char *error = json_string_value(json_object_get(status, "error"));
+    char refused[sizeof s->error];
     if (state && !strcmp(state, "error")) {
         set_state(s, ERROR, error ? error : "the switch reports an error without a reason");
+    } else if (everflow_rules_refused(json_object_get(row, "rules"), rule_rows(s), refused, sizeof refused)) {
+        set_state(s, ERROR, refused);
     } else {
         set_state(s, CONFIGURED, "");
     }
@@ -182,6 +192,29 @@ judge_row(struct managed_switch *s, const json_t *row)
     }
 }
 
+/* What makes `row`, whose UUID is `uuid`, right; or if it is NULL, one that is. */
+static json_t *
+operations(const struct managed_switch *s, const char *uuid, const json_t *row)
+{
+    json_t *wanted = json_copy(s->desired), *for_rules = json_array();
+    if (s->rules) {
+        json_object_set_new(wanted, "rules",
+                            everflow_rules_write(s->rules, json_object_get(row, "rules"), rule_rows(s), for_rules));
+    }
+    json_t *all = row ? everflow_row_update(uuid, wanted) : everflow_row_insert(wanted);
+    json_array_extend(all, for_rules);
+    json_decref(for_rules);
+    json_decref(wanted);
+    return all;
+}
+
+static bool
+is_right(const struct managed_switch *s, const json_t *row)
+{
+    return row && everflow_row_matches(row, s->desired) &&
+           (!s->rules || everflow_rules_match(s->rules, json_object_get(row, "rules"), rule_rows(s)));
+}
+
 static void
 reconcile_rows(struct managed_switch *s)
 {
@@ -200,7 +233,7 @@ reconcile_rows(struct managed_switch *s)
                   "ovs-vsctl clear Open_vSwitch . everflow");
         return;
     }
-    bool right = row && everflow_row_matches(row, s->desired), was_right = s->was_right;
+    bool right = is_right(s, row), was_right = s->was_right;
     s->was_right = right;
     if (right) {
         judge_row(s, row);
@@ -214,7 +247,7 @@ reconcile_rows(struct managed_switch *s)
     } else {
         set_state(s, CONNECTING, "");
     }
-    write_row(s, row ? everflow_row_update(uuid, s->desired) : everflow_row_insert(s->desired));
+    write_row(s, operations(s, uuid, row));
 }
 
 /* The database or the connection is not what it was. */
@@ -253,17 +286,28 @@ managed_switch_create(struct event_base *base, const struct topology_switch *nod
 {
     static const char absent[] = "this Open vSwitch has no Everflow table; it needs the patched build";
     static const char *const root_columns[] = {"everflow", NULL};
-    static const char *const everflow_columns[] = {
-        "source_ip",    "targets",   "encap",        "classes",           "debug_dscp", "sample_bits",  "truncate",
-        "sample_value", "rate_kpps", "decap",        "probe_sources",     "burst",      "external_ids", "statistics",
-        "status",       "routing",   "ttl_exceeded", "ttl_exceeded_rate", NULL};
-    static const struct ef_ovsdb_table tables[] = {
-        {"Open_vSwitch", root_columns, absent}, {"Everflow", everflow_columns, absent}, {0}};
+    static const char *const everflow_columns[] = {"source_ip",     "targets",
+                                                   "encap",         "classes",
+                                                   "debug_dscp",    "sample_bits",
+                                                   "truncate",      "sample_value",
+                                                   "rate_kpps",     "decap",
+                                                   "probe_sources", "burst",
+                                                   "external_ids",  "statistics",
+                                                   "status",        "routing",
+                                                   "ttl_exceeded",  "ttl_exceeded_rate",
+                                                   "rules",         NULL};
+    static const char *const rule_columns[] = {"name",         "match",  "action",     "sample_bits", "idle_timeout",
+                                               "hard_timeout", "status", "statistics", NULL};
+    static const struct ef_ovsdb_table tables[] = {{"Open_vSwitch", root_columns, absent},
+                                                   {"Everflow", everflow_columns, absent},
+                                                   {"Everflow_Rule", rule_columns, absent},
+                                                   {0}};
     struct managed_switch *s = calloc(1, sizeof *s);
     if (!s || !(s->hold = evtimer_new(base, on_hold_over, s)) ||
         !(s->desired = everflow_row_desired(settings, node->loopback, node->loopback6))) {
         abort(); /* Control path, at the start. */
     }
+    s->rules = json_incref(settings->rules);
     s->node = node;
     s->since = ef_time_real();
     struct ef_ovsdb_config config = {
@@ -284,6 +328,7 @@ managed_switch_destroy(struct managed_switch *s)
         ef_ovsdb_client_destroy(s->client);
         event_free(s->hold);
         json_decref(s->desired);
+        json_decref(s->rules);
         free(s);
     }
 }
@@ -328,9 +373,10 @@ managed_switch_show(const struct managed_switch *s)
     char since[EF_TIME_TEXT_SIZE];
     json_t *row;
     everflow_row(s, &row);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s, s:o, s:o, s:o}", "name", s->node->name, "address",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s, s:o, s:o, s:o, s:o}", "name", s->node->name, "address",
                      s->node->loopback, "ovsdb", s->node->ovsdb, "state", state_names[s->state], "error",
                      s->error[0] ? s->error : NULL, "since", ef_time_format(s->since, since), "config",
                      row ? everflow_row_show(row) : json_null(), "statistics", everflow_row_show_map(row, "statistics"),
-                     "status", everflow_row_show_map(row, "status"));
+                     "status", everflow_row_show_map(row, "status"), "rules",
+                     everflow_rules_show(json_object_get(row, "rules"), rule_rows(s)));
 }

@@ -174,6 +174,78 @@ shows_copies() { [ "$(ask /v1/switches | jq '.switches[0].statistics.copies')" =
     is_counter switch_writes 3
 }
 
+# rule NAME RULE COLUMN: of the rule with that name.
+rule() { vsctl "$1" --no-headings --bare --columns="$3" find Everflow_Rule name="$2"; }
+is_rule() { [ "$(rule "$1" "$2" "$3")" = "$4" ]; }
+rule_names() { vsctl "$1" --no-headings --bare --columns=name list Everflow_Rule | sed "/^$/d" | sort | paste -sd' '; }
+has_rules() { [ "$(rule_names "$1")" = "$2" ]; }
+restart_controller() {
+    kill_daemon controller
+    start_controller
+}
+
+@test "rules are created, changed and removed, and what the switch refuses is its error" {
+    start_ovsdb s1
+    SWITCHES=(s1)
+    configure
+    jq '.everflow.rules = [{name: "web", match: "tcp,tp_dst=80", hard_timeout: 3600},
+        {name: "dns", match: "udp,tp_dst=53", action: "mark", sample_bits: 2, idle_timeout: 60}]' controller.json >c.json
+    mv c.json controller.json
+    start_controller
+    wait_until 5 is_state s1 configured
+    has_rules s1 "dns web"
+    is_rule s1 web match tcp,tp_dst=80
+    is_rule s1 web action mirror
+    is_rule s1 web hard_timeout 3600
+    is_rule s1 dns action mark
+    is_rule s1 dns sample_bits 2
+    is_rule s1 dns idle_timeout 60
+    local uuid
+    uuid=$(rule s1 web _uuid)
+    # By hand: changed, removed, one too many.
+    vsctl s1 set Everflow_Rule "$uuid" match=tcp
+    wait_until 2 is_rule s1 web match tcp,tp_dst=80
+    vsctl s1 clear Everflow "$(vsctl s1 get Open_vSwitch . everflow)" rules
+    wait_until 2 has_rules s1 "dns web"
+    wait_until 2 is_state s1 configured
+    vsctl s1 -- --id=@r create Everflow_Rule name=mine match=ip \
+        -- add Everflow "$(vsctl s1 get Open_vSwitch . everflow)" rules @r
+    wait_until 2 has_rules s1 "dns web"
+    # What the switch says.
+    uuid=$(rule s1 web _uuid)
+    vsctl s1 set Everflow_Rule "$uuid" statistics:packets=7 status:state=active
+    wait_until 2 shows_rule_packets web 7
+    vsctl s1 set Everflow_Rule "$uuid" status:state=error status:error="match: tp_port: no such field"
+    wait_until 2 is_state s1 error
+    [ "$(switch_error s1)" = "rule 'web' is refused: match: tp_port: no such field" ]
+    vsctl s1 set Everflow_Rule "$uuid" status:state=active -- remove Everflow_Rule "$uuid" status error
+    wait_until 2 is_state s1 configured
+    # Another configuration: the rule that stays is the same row, with what it counted.
+    jq '.everflow.rules = [{name: "web", match: "tcp,tp_dst=8080"}, {name: "ping", match: "icmp"}]' controller.json >c.json
+    mv c.json controller.json
+    restart_controller
+    wait_until 5 is_rule s1 web match tcp,tp_dst=8080
+    [ "$(rule s1 web _uuid)" = "$uuid" ]
+    is_rule s1 web hard_timeout 0
+    wait_until 2 shows_rule_packets web 7
+    has_rules s1 "ping web"
+    # Not our business any more; and none.
+    jq 'del(.everflow.rules)' controller.json >c.json
+    mv c.json controller.json
+    restart_controller
+    wait_until 5 is_state s1 configured
+    has_rules s1 "ping web"
+    jq '.everflow.rules = []' controller.json >c.json
+    mv c.json controller.json
+    restart_controller
+    wait_until 5 has_rules s1 ""
+    wait_until 5 is_state s1 configured
+}
+
+shows_rule_packets() { # NAME N
+    [ "$(ask /v1/switches | jq --arg n "$1" '.switches[0].rules[] | select(.name == $n).statistics.packets')" = "$2" ]
+}
+
 @test "two controllers that want different things say so, and the last one left is at peace" {
     start_ovsdb s1
     SWITCHES=(s1)

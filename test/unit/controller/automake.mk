@@ -1,12 +1,16 @@
 if HAVE_CMOCKA
 EF_CONTROLLER_TESTS = \
 	test/unit/controller/test_documents \
+	test/unit/controller/test_rules \
 	test/unit/controller/test_traces
 check_PROGRAMS += $(EF_CONTROLLER_TESTS)
 TESTS += $(EF_CONTROLLER_TESTS)
 test_unit_controller_test_documents_SOURCES = test/unit/controller/test_documents.c
 test_unit_controller_test_documents_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_controller_test_documents_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
+test_unit_controller_test_rules_SOURCES = test/unit/controller/test_rules.c
+test_unit_controller_test_rules_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_controller_test_rules_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
 test_unit_controller_test_traces_SOURCES = test/unit/controller/test_traces.c
 test_unit_controller_test_traces_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_controller_test_traces_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
