@@ -5,8 +5,11 @@ guided_prober_libprober_a_SOURCES = \
 	guided-prober/craft.c guided-prober/craft.h \
 	guided-prober/explain.c guided-prober/explain.h \
 	guided-prober/format.c guided-prober/format.h \
+	guided-prober/orders.c guided-prober/orders.h \
 	guided-prober/output.c guided-prober/output.h \
+	guided-prober/read_order.c guided-prober/read_order.h \
 	guided-prober/resolve.c \
+	guided-prober/serve.c guided-prober/serve.h \
 	guided-prober/stream.c guided-prober/stream.h \
 	guided-prober/targets.c guided-prober/targets.h
 

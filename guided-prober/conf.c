@@ -29,6 +29,7 @@ enum { DEFAULT_RATE = 1000, DEFAULT_TOTAL = 10000, MAX_RATE = 100000000 };
 TEXT(topology)
 TEXT(sink)
 TEXT(pcap)
+TEXT(http)
 
 SETTER(count)
 {
@@ -80,6 +81,24 @@ static const struct ef_option run_options[] = {
     {0},
 };
 
+static const struct ef_option serve_options[] = {
+    {"http", 0, "ADDRESS", "take orders there instead, such as 127.0.0.1:8795", set_http},
+    {0},
+};
+
+/* What to send is in the orders then, and not on the command line. */
+static int
+check_server(const struct prober_conf *c, struct ef_error *err)
+{
+    if (!c->http && (c->daemon.detach || c->daemon.pidfile || c->daemon.control)) {
+        return ef_error_set(err, -EINVAL, "daemon options need --http");
+    }
+    if (c->http && (c->explain || c->pcap || *c->format.dst_text)) {
+        return ef_error_set(err, -EINVAL, "--http takes orders; what to send is in them and not on the command line");
+    }
+    return 0;
+}
+
 static int
 check(const struct prober_conf *c, struct ef_error *err)
 {
@@ -90,7 +109,7 @@ check(const struct prober_conf *c, struct ef_error *err)
     if (c->format.has_eth && !c->format.n_via && !dry && strncmp(c->sink, "packet:", 7)) {
         return ef_error_set(err, -EINVAL, "a frame needs --sink packet:INTERFACE, or --via to be taken out there");
     }
-    return 0;
+    return check_server(c, err);
 }
 
 int
@@ -100,10 +119,15 @@ prober_conf_parse(struct prober_conf *c, int argc, char *const argv[], struct ef
         .limits = {DEFAULT_RATE, DEFAULT_TOTAL},
         .sink = "ip",
         .count = 1,
+        .daemon = {.program = "ef-prober"},
     };
     prober_format_init(&c->format);
-    struct ef_option_group groups[] = {
-        {"What to send", prober_format_options, &c->format}, {"How", run_options, c}, {0}};
+    struct ef_option_group groups[] = {{"What to send", prober_format_options, &c->format},
+                                       {"How", run_options, c},
+                                       {"Orders", serve_options, c},
+                                       EF_TLS_GROUP(&c->tls),
+                                       EF_DAEMON_GROUP(&c->daemon),
+                                       {0}};
     int first = ef_options_parse(groups, argc, argv, err);
     if (first < 0) {
         return first;
@@ -123,9 +147,15 @@ prober_conf_parse(struct prober_conf *c, int argc, char *const argv[], struct ef
 void
 prober_conf_print_help(void)
 {
-    struct ef_option_group groups[] = {{"What to send", prober_format_options, NULL}, {"How", run_options, NULL}, {0}};
+    struct ef_option_group groups[] = {{"What to send", prober_format_options, NULL},
+                                       {"How", run_options, NULL},
+                                       {"Orders", serve_options, NULL},
+                                       EF_TLS_GROUP(NULL),
+                                       EF_DAEMON_GROUP(NULL),
+                                       {0}};
     printf("Usage: ef-prober --topology FILE --dst TARGET [OPTION...]\n"
-           "Send guided probes, traced packets that take a given way.\n");
+           "       ef-prober --topology FILE --http ADDRESS [OPTION...]\n"
+           "Send guided probes, traced packets that take a given way; or take orders to.\n");
     ef_options_print(groups, stdout);
     printf("\nExample: ten probes over the link from leaf1 to spine1 and back, then to h4\n"
            "  ef-prober -t topology.json --sink ip@ef-demo-h1 --via leaf1,spine1,leaf1 --dst h4 --count 10\n");

@@ -3,7 +3,9 @@
 #ifndef PROBER_CONF_H
 #define PROBER_CONF_H
 
+#include "base/daemon.h"
 #include "guided-prober/format.h"
+#include "net/tls.h"
 
 /* What one prober may send. */
 struct prober_limits {
@@ -14,10 +16,12 @@ struct prober_limits {
 struct prober_conf {
     struct prober_format format;
     struct prober_limits limits;
-    const char *topology, *sink, *pcap; /* Borrowed from the command line. */
+    const char *topology, *sink, *pcap, *http; /* Borrowed from the command line. */
     uint64_t count, probe_id;
     int64_t interval_ns; /* 0: as fast as the limit allows. */
     bool explain, has_interval, has_probe_id;
+    struct ef_daemon daemon;
+    struct ef_tls_files tls;
 };
 
 /* Returns 0, EF_OPTIONS_HELP, EF_OPTIONS_VERSION, or -EINVAL with `err`. */

@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "guided-prober/conf.h"
 #include "guided-prober/explain.h"
+#include "guided-prober/serve.h"
 #include "guided-prober/stream.h"
 
 enum { EXIT_OK, EXIT_RUN_TIME, EXIT_USAGE };
@@ -123,16 +124,29 @@ run(struct prober_conf *conf, struct prober_craft *craft, struct ef_error *err)
 }
 
 static int
-run_once(struct prober_conf *conf)
+serve(struct prober_conf *conf, struct ef_error *err)
+{
+    struct prober_targets *targets;
+    int rc = prober_targets_load(conf->topology, &targets, err);
+    rc = rc ? rc : prober_serve(conf, targets, err);
+    prober_targets_destroy(targets);
+    return rc;
+}
+
+/* What is not allowed is wrong usage, but for a daemon that may not listen. */
+static int
+run_program(struct prober_conf *conf)
 {
     struct ef_error err = EF_ERROR_INIT;
     struct prober_craft *craft = malloc(sizeof *craft);
-    int rc = craft ? run(conf, craft, &err) : ef_error_set(&err, -ENOMEM, "out of memory");
+    int rc = !craft       ? ef_error_set(&err, -ENOMEM, "out of memory")
+             : conf->http ? serve(conf, &err)
+                          : run(conf, craft, &err);
     free(craft);
     if (rc) {
         fprintf(stderr, "ef-prober: %s\n", err.text);
     }
-    return !rc ? EXIT_OK : rc == -EINVAL || rc == -EACCES ? EXIT_USAGE : EXIT_RUN_TIME;
+    return !rc ? EXIT_OK : conf->http ? EXIT_RUN_TIME : rc == -EINVAL || rc == -EACCES ? EXIT_USAGE : EXIT_RUN_TIME;
 }
 
 int
@@ -142,7 +156,7 @@ main(int argc, char *argv[])
     struct ef_error err = EF_ERROR_INIT;
     switch (prober_conf_parse(&conf, argc, argv, &err)) {
     case 0:
-        return run_once(&conf);
+        return run_program(&conf);
     case EF_OPTIONS_HELP:
         prober_conf_print_help();
         return EXIT_OK;
