@@ -97,11 +97,26 @@ could_be_lost_at(const struct ef_judge *judge, const struct ef_transit_from *fro
     return !is_known;
 }
 
+/* Where the packet arrived at the switch that saw it last, as
+ * ef_transit_table_learn() takes it; or where it left, if nothing else is known. */
+static const struct ef_hop *
+last_arrival(const struct ef_trace *trace)
+{
+    const struct ef_hop *last = &trace->hops[trace->n_hops - 1];
+    for (int i = trace->n_hops - 2; i >= 0 && last->flags & EF_HOP_EGRESS; i--) {
+        const struct ef_hop *hop = &trace->hops[i];
+        if (!(hop->flags & EF_HOP_EGRESS) && !memcmp(hop->switch_address, last->switch_address, 16)) {
+            return hop;
+        }
+    }
+    return last;
+}
+
 /* Whether lost copies explain that `expected` and all before it are missing. */
 static bool
 is_explained_by_losses(const struct ef_judge *judge, const struct ef_trace *trace, const uint8_t expected[16])
 {
-    const struct ef_hop *hop = &trace->hops[trace->n_hops - 1];
+    const struct ef_hop *hop = last_arrival(trace);
     struct ef_time last = time_of(trace, hop);
     const struct ef_transit_from *from = ef_transit_table_from(&judge->transits, hop->switch_address);
     const struct ef_transit *transit = ef_transit_find(from, expected);

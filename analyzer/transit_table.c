@@ -101,6 +101,9 @@ static void
 learn_pair(struct ef_transit_table *t, const struct ef_trace *trace, unsigned i, unsigned k)
 {
     const struct ef_hop *a = &trace->hops[i], *b = &trace->hops[k];
+    if ((a->flags | b->flags) & EF_HOP_EGRESS || a->drop || b->drop) {
+        return; /* From where it arrived to where it arrived. */
+    }
     struct ef_transit_from *from = add_from(t, a->switch_address);
     struct ef_transit *next = from ? add_next(from, b->switch_address) : NULL;
     int64_t ns = ef_trace_since_first_ns(trace, k) - ef_trace_since_first_ns(trace, i);

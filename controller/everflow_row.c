@@ -14,14 +14,17 @@ everflow_row_desired(const struct everflow_settings *s, const char *source_ip, c
 {
     json_t *source =
         s->ttl_exceeded && source_ip6 ? json_pack("[s, [s, s]]", "set", source_ip, source_ip6) : json_string(source_ip);
+    json_t *drop_copies =
+        s->drop_copies && strcmp(s->drop_copies, "none") ? json_string(s->drop_copies) : json_pack("[s, []]", "set");
     json_t *probe_sources = s->probe_sources ? ef_ovsdb_set_of_array(s->probe_sources) : json_pack("[s, []]", "set");
-    return json_pack("{s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:s, s:b, s:I}", "source_ip", source,
-                     "targets", ef_ovsdb_set_of_array(s->targets), "encap", s->encap, "classes",
+    return json_pack("{s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:o, s:s, s:b, s:I, s:b, s:o}",
+                     "source_ip", source, "targets", ef_ovsdb_set_of_array(s->targets), "encap", s->encap, "classes",
                      ef_ovsdb_set_of_array(s->classes), "debug_dscp", (json_int_t) s->debug_dscp, "sample_bits",
                      (json_int_t) s->sample_bits, "sample_value", (json_int_t) s->sample_value, "truncate",
                      (json_int_t) s->truncate, "rate_kpps", (json_int_t) s->rate_kpps, "burst", (json_int_t) s->burst,
                      "decap", s->decap, "probe_sources", probe_sources, "routing", s->routing, "ttl_exceeded",
-                     s->ttl_exceeded, "ttl_exceeded_rate", (json_int_t) s->ttl_exceeded_rate);
+                     s->ttl_exceeded, "ttl_exceeded_rate", (json_int_t) s->ttl_exceeded_rate, "egress", s->egress,
+                     "drop_copies", drop_copies);
 }
 
 bool
@@ -60,6 +63,7 @@ everflow_row_show(const json_t *row)
         {"sample_value", false}, {"truncate", false},     {"rate_kpps", false},
         {"burst", false},        {"decap", false},        {"probe_sources", true},
         {"routing", false},      {"ttl_exceeded", false}, {"ttl_exceeded_rate", false},
+        {"egress", false},       {"drop_copies", false},
     };
     json_t *out = json_object();
     for (size_t i = 0; i < EF_ARRAY_SIZE(columns); i++) {

@@ -133,7 +133,8 @@ static EF_ALWAYS_INLINE void
 read_key(struct ef_copy *copy, uint32_t key)
 {
     copy->switch_drop = drop_in(key >> 16, EF_GRE_KEY_DROP);
-    if (copy->switch_drop || key >> 16 == EF_GRE_KEY_MAGIC) {
+    copy->egress = key >> 16 == EF_GRE_KEY_EGRESS;
+    if (copy->switch_drop || copy->egress || key >> 16 == EF_GRE_KEY_MAGIC) {
         set_port(copy, key & 0xffff);
     }
 }
@@ -146,6 +147,7 @@ read_erspan2(struct ef_copy *copy, const uint8_t *erspan)
     copy->session = ef_erspan_session(erspan);
     copy->truncated = ef_erspan_truncated(erspan);
     copy->switch_drop = drop_in(ef_erspan2_reserved(erspan), EF_ERSPAN2_DROP);
+    copy->egress = ef_erspan2_reserved(erspan) == EF_ERSPAN2_EGRESS;
     set_port(copy, ef_erspan2_index(erspan));
 }
 

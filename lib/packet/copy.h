@@ -21,9 +21,13 @@
 
 enum ef_encapsulation { EF_ENCAP_GRE, EF_ENCAP_ERSPAN1, EF_ENCAP_ERSPAN2, EF_ENCAP_ERSPAN3, EF_ENCAP_VENDOR_8949 };
 
-/* The GRE key of our own 0x6558 copies: this in the high, the ingress port in
+/* The GRE key of our own 0x6558 copies: one of these in the high, the port in
  * the low 16 bits. */
 #define EF_GRE_KEY_MAGIC 0xef10u
+#define EF_GRE_KEY_EGRESS 0xef11u
+
+/* ERSPAN II's reserved bits in the copy of a packet that leaves. */
+#define EF_ERSPAN2_EGRESS 0xe40u
 
 /* What copies of packets that the switch dropped have, plus the reason: in the
  * high 16 bits of the GRE key, in ERSPAN II's reserved bits, in ERSPAN III's

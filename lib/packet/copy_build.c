@@ -32,7 +32,7 @@ make_plan(const struct ef_copy *copy, struct plan *plan)
     switch (copy->encapsulation) {
     case EF_ENCAP_GRE:
         plan->gre_type = EF_ETHERTYPE_TEB;
-        plan->gre_flags |= copy->has_port || copy->switch_drop ? EF_GRE_K : 0;
+        plan->gre_flags |= copy->has_port || copy->egress || copy->switch_drop ? EF_GRE_K : 0;
         plan->max_port = 0xffff;
         return 0;
     case EF_ENCAP_ERSPAN1:
@@ -89,7 +89,9 @@ put_gre(const struct ef_copy *copy, const struct plan *plan, uint8_t *gre)
     ef_store_be16(gre + 2, plan->gre_type);
     uint8_t *at = gre + EF_GRE_LEN;
     if (plan->gre_flags & EF_GRE_K) {
-        uint32_t mark = copy->switch_drop ? EF_GRE_KEY_DROP + copy->switch_drop : EF_GRE_KEY_MAGIC;
+        uint32_t mark = copy->switch_drop ? EF_GRE_KEY_DROP + copy->switch_drop
+                        : copy->egress    ? EF_GRE_KEY_EGRESS
+                                          : EF_GRE_KEY_MAGIC;
         ef_store_be32(at, mark << 16 | copy->port);
         at += 4;
     }
@@ -111,8 +113,8 @@ static void
 put_erspan2(const struct ef_copy *copy, uint8_t *erspan)
 {
     ef_store_be32(erspan, erspan_word(copy, 1));
-    uint32_t drop = copy->switch_drop ? EF_ERSPAN2_DROP + copy->switch_drop : 0;
-    ef_store_be32(erspan + 4, drop << 20 | (copy->has_port ? copy->port : 0));
+    uint32_t reserved = copy->switch_drop ? EF_ERSPAN2_DROP + copy->switch_drop : copy->egress ? EF_ERSPAN2_EGRESS : 0;
+    ef_store_be32(erspan + 4, reserved << 20 | (copy->has_port ? copy->port : 0));
 }
 
 static void
@@ -140,7 +142,10 @@ is_out_of_range(const struct ef_copy *copy, const struct plan *plan, uint32_t to
                                   copy->switch_time.ns / EF_NS_PER_S > UINT32_MAX);
     bool mixed = ef_address_is_ipv4(copy->switch_address) != ef_address_is_ipv4(copy->target_address);
     bool bad_drop = copy->switch_drop > EF_SWITCH_DROP_MAX || (copy->switch_drop && !plan->max_port);
-    return bad_port || bad_time || bad_drop || mixed || total_len > UINT16_MAX || copy->session > 0x3ff;
+    /* Only type III has room for both. */
+    bool bad_egress =
+        copy->egress && (!plan->max_port || (copy->switch_drop && copy->encapsulation != EF_ENCAP_ERSPAN3));
+    return bad_port || bad_time || bad_drop || bad_egress || mixed || total_len > UINT16_MAX || copy->session > 0x3ff;
 }
 
 int

@@ -75,13 +75,19 @@ ef_hop_of_copy(struct ef_hop *hop, const struct ef_copy *copy, const struct ef_p
     }
 }
 
+static bool
+is_same_switch(const struct ef_hop *a, const struct ef_hop *b)
+{
+    return !memcmp(a->switch_address, b->switch_address, sizeof a->switch_address);
+}
+
 /* The same place on the path: switch, direction, how deep in other packets, and
  * whether it went on from there. */
 static bool
 is_same_place(const struct ef_hop *a, const struct ef_hop *b)
 {
     return !((a->flags ^ b->flags) & (EF_HOP_EGRESS | EF_HOP_ENCAPSULATED)) && a->depth == b->depth &&
-           a->drop == b->drop && !memcmp(a->switch_address, b->switch_address, sizeof a->switch_address);
+           a->drop == b->drop && is_same_switch(a, b);
 }
 
 bool
@@ -97,6 +103,37 @@ hop_time(const struct ef_trace *trace, const struct ef_hop *hop)
     return trace->switch_clock ? hop->switch_time : hop->arrival;
 }
 
+/* Whether `hop` is where its TTL begins: it left a switch at which it arrived
+ * with one more. */
+static bool
+begins_ttl(const struct ef_trace *trace, const struct ef_hop *hop)
+{
+    for (int i = 0; hop->flags & EF_HOP_EGRESS && i < trace->n_hops; i++) {
+        const struct ef_hop *other = &trace->hops[i];
+        bool more = other->ttl == hop->ttl + 1 || (other->ttl == hop->ttl && other->outer_ttl == hop->outer_ttl + 1);
+        if (more && other->depth == hop->depth && !(other->flags & EF_HOP_EGRESS) && !other->drop &&
+            is_same_switch(other, hop)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of two hops with the same TTL, one of a packet that arrives and the other of
+ * one that leaves: negative if `a` is first, positive if `b` is, 0 if nothing
+ * but the time tells. */
+static int
+compare_directions(const struct ef_trace *trace, const struct ef_hop *a, const struct ef_hop *b)
+{
+    if (!is_same_switch(a, b)) {
+        return begins_ttl(trace, b) - begins_ttl(trace, a);
+    }
+    if (a->flags & b->flags & EF_HOP_HAS_SEQUENCE) {
+        return (int32_t) (a->sequence - b->sequence) < 0 ? -1 : 1;
+    }
+    return a->flags & EF_HOP_EGRESS ? 1 : -1;
+}
+
 static bool
 is_before(const struct ef_trace *trace, bool by_outer_ttl, const struct ef_hop *a, const struct ef_hop *b)
 {
@@ -106,8 +143,14 @@ is_before(const struct ef_trace *trace, bool by_outer_ttl, const struct ef_hop *
     if (by_outer_ttl && a->outer_ttl != b->outer_ttl) {
         return a->outer_ttl > b->outer_ttl;
     }
-    if (!a->drop != !b->drop && !memcmp(a->switch_address, b->switch_address, sizeof a->switch_address)) {
+    if (!a->drop != !b->drop && is_same_switch(a, b)) {
         return !a->drop;
+    }
+    if ((a->flags ^ b->flags) & EF_HOP_EGRESS) {
+        int order = compare_directions(trace, a, b);
+        if (order) {
+            return order < 0;
+        }
     }
     return ef_time_before(hop_time(trace, a), hop_time(trace, b));
 }

@@ -103,7 +103,11 @@ bool ef_hop_is_duplicate(const struct ef_hop *a, const struct ef_hop *b);
  * the arrival. Where all copies are encapsulated (an overlay, whose inner TTL
  * stands still), the outer TTL decides before the time does.
  *
- * A drop comes after what else its switch saw with the same TTL.
+ * A drop comes after what else its switch saw with the same TTL. Of a switch
+ * that saw the packet both arrive and leave with the same TTL, the sequence
+ * numbers tell the order, else it arrived first. A switch that decremented the
+ * TTL, as the copies of arrival and departure tell, comes before the others
+ * that saw it with the lower TTL.
  *
  * Loop: a switch is there again with a lower TTL and not earlier, in the same
  * direction and as deep in other packets, which a guided probe that is led there

@@ -75,15 +75,19 @@ configuration_is_read(void **state)
     assert_string_equal(c.topology_file, "/etc/t.json");
     assert_string_equal(c.everflow.encap, "erspan3");
     assert_string_equal(c.everflow.routing, "openflow");
+    assert_false(c.everflow.egress);
+    assert_string_equal(c.everflow.drop_copies, "none");
     assert_false(c.everflow.ttl_exceeded);
     assert_int_equal(c.everflow.ttl_exceeded_rate, 100);
     configuration_free(&c);
     write_file("{\"topology\":\"t\",\"everflow\":{\"targets\":[\"fd00::ff\"],\"classes\":[],\"routing\":\"native\","
-               "\"ttl_exceeded\":true,\"ttl_exceeded_rate\":7,"
+               "\"ttl_exceeded\":true,\"ttl_exceeded_rate\":7,\"egress\":true,\"drop_copies\":\"chosen\","
                "\"probe_sources\":[\"fd00::/8\",\"fd00::1\",\"10.0.0.0/8\"]}}");
     assert_int_equal(configuration_load(file, &c, NULL), 0);
     assert_string_equal(c.everflow.routing, "native");
     assert_int_equal(json_array_size(c.everflow.probe_sources), 3);
+    assert_true(c.everflow.egress);
+    assert_string_equal(c.everflow.drop_copies, "chosen");
     assert_true(c.everflow.ttl_exceeded);
     assert_int_equal(c.everflow.ttl_exceeded_rate, 7);
     configuration_free(&c);
@@ -133,6 +137,9 @@ wrong_configurations_name_the_place(void **state)
         {SETTINGS(TARGETS "\"probe_sources\":[\"fd00::1\",\"fd00::/129\"]"),
          ": everflow.probe_sources[1]: 'fd00::/129' is not an IP address or prefix"},
         {SETTINGS(TARGETS "\"routing\":\"linux\""), ": everflow.routing: must be one of openflow, native"},
+        {SETTINGS(TARGETS "\"egress\":1"), ": everflow.egress: must be true or false"},
+        {SETTINGS(TARGETS "\"drop_copies\":true"), ": everflow.drop_copies: must be a text"},
+        {SETTINGS(TARGETS "\"drop_copies\":\"some\""), ": everflow.drop_copies: must be one of none, chosen, all"},
         {SETTINGS(TARGETS "\"burst\":-1"), ": everflow.burst: -1 is not between 0 and 1000000"},
         {SETTINGS(TARGETS "\"sample_value\":0"), ": everflow.sample_value: 0 is not between 1 and 65535"},
         {SETTINGS(TARGETS "\"sample_bits\":3,\"sample_value\":8"),

@@ -48,13 +48,14 @@ rows_are_compared_and_shown(void **state)
                                   .routing = "native",
                                   .ttl_exceeded_rate = 100};
     json_t *desired = everflow_row_desired(&s, "10.255.0.1", "fd00::1");
-    json_t *row = json("{\"source_ip\":\"10.255.0.1\",\"targets\":[\"set\",[\"10.0.0.1\"]],\"encap\":\"gre\","
-                       "\"classes\":[\"set\",[\"debug\",\"tcp_syn\"]],\"debug_dscp\":1,\"sample_bits\":0,"
-                       "\"sample_value\":1,\"truncate\":0,\"rate_kpps\":50,\"burst\":0,\"decap\":true,\"probe_"
-                       "sources\":[\"set\",[]],\"routing\":\"native\",\"ttl_exceeded\":false,"
-                       "\"ttl_exceeded_rate\":100,\"external_ids\":[\"map\",[["
-                       "\"owner\",\"everflow-controller\"],"
-                       "[\"note\",\"kept\"]]],\"statistics\":[\"map\",[[\"copies\",7]]]}");
+    json_t *row =
+        json("{\"source_ip\":\"10.255.0.1\",\"targets\":[\"set\",[\"10.0.0.1\"]],\"encap\":\"gre\","
+             "\"classes\":[\"set\",[\"debug\",\"tcp_syn\"]],\"debug_dscp\":1,\"sample_bits\":0,"
+             "\"sample_value\":1,\"truncate\":0,\"rate_kpps\":50,\"burst\":0,\"decap\":true,\"probe_"
+             "sources\":[\"set\",[]],\"routing\":\"native\",\"ttl_exceeded\":false,"
+             "\"ttl_exceeded_rate\":100,\"egress\":false,\"drop_copies\":[\"set\",[]],\"external_ids\":[\"map\",[["
+             "\"owner\",\"everflow-controller\"],"
+             "[\"note\",\"kept\"]]],\"statistics\":[\"map\",[[\"copies\",7]]]}");
     assert_true(everflow_row_matches(row, desired));
     assert_true(everflow_row_is_ours(row));
     s.ttl_exceeded = true; /* For this, the second address is needed, and the order in a set is nobody's. */
@@ -66,11 +67,18 @@ rows_are_compared_and_shown(void **state)
     assert_string_equal(json_string_value(json_object_get(both, "source_ip")), "10.255.0.1");
     json_decref(both);
     json_decref(wanted);
+    s.egress = true;
+    s.drop_copies = "chosen";
+    both = everflow_row_desired(&s, "10.255.0.1", NULL);
+    assert_true(json_is_true(json_object_get(both, "egress")));
+    assert_string_equal(json_string_value(json_object_get(both, "drop_copies")), "chosen");
+    json_decref(both);
     json_t *shown = everflow_row_show(row), *statistics = everflow_row_show_map(row, "statistics");
     json_t *expected = json("{\"source_ip\":\"10.255.0.1\",\"targets\":[\"10.0.0.1\"],\"encap\":\"gre\","
                             "\"classes\":[\"debug\",\"tcp_syn\"],\"debug_dscp\":1,\"sample_bits\":0,\"sample_value\":1,"
                             "\"truncate\":0,\"rate_kpps\":50,\"burst\":0,\"decap\":true,\"probe_sources\":[],"
-                            "\"routing\":\"native\",\"ttl_exceeded\":false,\"ttl_exceeded_rate\":100}");
+                            "\"routing\":\"native\",\"ttl_exceeded\":false,\"ttl_exceeded_rate\":100,\"egress\":false,"
+                            "\"drop_copies\":null}");
     assert_true(json_equal(shown, expected));
     assert_int_equal(json_integer_value(json_object_get(statistics, "copies")), 7);
     json_object_set_new(row, "truncate", json_integer(64));

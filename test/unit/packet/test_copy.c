@@ -43,6 +43,11 @@ static const struct ef_copy copies[] = {
     {.encapsulation = EF_ENCAP_ERSPAN2, .has_sequence = true, .has_port = true, .port = 0xfffff, .switch_drop = 17},
     {.encapsulation = EF_ENCAP_ERSPAN3, .has_sequence = true, .has_port = true, .port = 3, .switch_drop = 16},
     {.encapsulation = EF_ENCAP_ERSPAN3, .switch_drop = 63},
+    {.encapsulation = EF_ENCAP_GRE, .has_sequence = true, .has_port = true, .port = 65534, .egress = true},
+    {.encapsulation = EF_ENCAP_GRE, .egress = true},
+    {.encapsulation = EF_ENCAP_ERSPAN2, .has_sequence = true, .has_port = true, .port = 0xfffff, .egress = true},
+    {.encapsulation = EF_ENCAP_ERSPAN2, .has_sequence = true, .egress = true},
+    {.encapsulation = EF_ENCAP_ERSPAN3, .has_sequence = true, .has_port = true, .port = 3, .egress = true},
 };
 
 /* Builds copy number `i` of sample `sample` into a block of exactly its size. */
@@ -269,6 +274,32 @@ a_foreign_key_is_no_port(void **state)
     free(frame);
 }
 
+/* What the switches of ovs-patches write (everflow-encap.h there); neighbouring
+ * values say nothing. */
+static void
+directions_are_where_switches_put_them(void **state)
+{
+    static const struct {
+        uint8_t copy;
+        uint16_t offset;
+        uint16_t field;
+        bool egress;
+    } fields[] = {
+        {3, 38, 0xef10, false}, {3, 38, 0xef11, true}, {3, 38, 0xef12, false}, {3, 38, 0xef41, false},
+        {6, 46, 0x000f, false}, {6, 46, 0xe40f, true}, {6, 46, 0xe41f, false}, {6, 46, 0xe01f, false},
+        {9, 52, 0x8005, false}, {9, 52, 0x800d, true},
+    };
+    for (size_t i = 0; i < EF_ARRAY_SIZE(fields); i++) {
+        uint32_t len;
+        uint8_t *frame = make_copy(copies[fields[i].copy], false, "udp4", &len);
+        struct ef_copy got;
+        ef_store_be16(frame + fields[i].offset, fields[i].field);
+        assert_int_equal(parse(&got, frame, len, len), EF_DROP_NONE);
+        assert_int_equal(got.egress, fields[i].egress);
+        free(frame);
+    }
+}
+
 /* The sub-headers and granularities of other senders. */
 static void
 platforms_are_read(void **state)
@@ -320,6 +351,10 @@ what_cannot_be_carried_is_refused(void **state)
         {.encapsulation = EF_ENCAP_ERSPAN3, .has_switch_time = true},
         {.encapsulation = EF_ENCAP_GRE, .has_switch_time = true, .switch_time = {1795228200000000000}},
         {.encapsulation = EF_ENCAP_GRE, .original_len = 65530},
+        {.encapsulation = EF_ENCAP_ERSPAN1, .egress = true},
+        {.encapsulation = EF_ENCAP_VENDOR_8949, .egress = true},
+        {.encapsulation = EF_ENCAP_GRE, .egress = true, .switch_drop = 1},
+        {.encapsulation = EF_ENCAP_ERSPAN2, .has_sequence = true, .egress = true, .switch_drop = 1},
         {.encapsulation = 99},
     };
     uint8_t buf[128];
@@ -344,6 +379,7 @@ main(void)
         cmocka_unit_test(a_frame_cut_by_the_capture_says_so),
         cmocka_unit_test(lies_are_refused),
         cmocka_unit_test(a_foreign_key_is_no_port),
+        cmocka_unit_test(directions_are_where_switches_put_them),
         cmocka_unit_test(platforms_are_read),
         cmocka_unit_test(what_cannot_be_carried_is_refused),
     };

@@ -168,6 +168,79 @@ egress_and_tunnel_ends_are_no_loops(void **state)
     assert_true(t.loop);
 }
 
+static struct ef_hop
+leaving(uint8_t switch_id, uint8_t ttl, int64_t arrival, int64_t switch_time)
+{
+    struct ef_hop hop = hop_at(switch_id, ttl, arrival, switch_time);
+    hop.flags |= EF_HOP_EGRESS;
+    hop.port = 2;
+    return hop;
+}
+
+/* Routers whose copies overtook each other: what arrives with a TTL comes after
+ * the switch that sent it with that TTL. */
+static void
+a_packet_leaves_a_switch_before_it_arrives_at_the_next(void **state)
+{
+    struct ef_trace t = TRACE_OF(hop_at(3, 62, 1, 0), leaving(3, 61, 2, 0), hop_at(2, 63, 3, 0), leaving(1, 63, 4, 0),
+                                 leaving(2, 62, 5, 0), hop_at(1, 64, 6, 0));
+    assert_string_equal(path_of(&t), "1 1 2 2 3 3");
+    for (int i = 0; i < t.n_hops; i++) {
+        assert_int_equal(t.hops[i].flags & EF_HOP_EGRESS, i & 1 ? EF_HOP_EGRESS : 0);
+        assert_int_equal(t.hops[i].ttl, 64 - (i + 1) / 2);
+    }
+    assert_false(t.loop);
+    assert_int_equal(t.n_missing, 0);
+    /* The clocks of different switches disagree. */
+    t = TRACE_OF(hop_at(2, 63, 1, 100), leaving(2, 62, 1, 120), hop_at(1, 64, 1, 500), leaving(1, 63, 1, 510));
+    assert_string_equal(path_of(&t), "1 1 2 2");
+    /* A copy of arrival is lost: the time has to tell. */
+    t = TRACE_OF(leaving(1, 63, 1, 0), hop_at(2, 63, 2, 0), leaving(2, 62, 3, 0));
+    assert_string_equal(path_of(&t), "1 2 2");
+}
+
+/* A bridge does not change the TTL. */
+static void
+a_bridged_packet_arrives_before_it_leaves(void **state)
+{
+    struct ef_trace t = TRACE_OF(leaving(1, 64, 1, 0), hop_at(1, 64, 2, 0), hop_at(2, 64, 3, 0), leaving(2, 64, 4, 0));
+    assert_string_equal(path_of(&t), "1 1 2 2");
+    assert_false(t.hops[0].flags & EF_HOP_EGRESS);
+    assert_false(t.loop);
+    /* Bridged through twice: the sequence numbers tell, also when they wrap. */
+    struct ef_hop in = hop_at(1, 64, 9, 0), out = leaving(1, 64, 8, 0), again = hop_at(1, 64, 7, 0);
+    in.sequence = 0xfffffffe;
+    out.sequence = 0xffffffff;
+    again.sequence = 0;
+    in.flags |= EF_HOP_HAS_SEQUENCE;
+    out.flags |= EF_HOP_HAS_SEQUENCE;
+    again.flags |= EF_HOP_HAS_SEQUENCE;
+    again.port = 5;
+    t = TRACE_OF(in, out);
+    assert_false(t.hops[0].flags & EF_HOP_EGRESS);
+    t = TRACE_OF(again, out);
+    assert_true(t.hops[0].flags & EF_HOP_EGRESS);
+    assert_false(t.loop);
+}
+
+/* What loops does so in both directions; what is flooded leaves twice. */
+static void
+directions_are_not_confused_in_verdicts(void **state)
+{
+    struct ef_trace t = TRACE_OF(hop_at(1, 64, 1, 0), leaving(1, 63, 2, 0), hop_at(2, 63, 3, 0), leaving(2, 62, 4, 0),
+                                 leaving(1, 61, 6, 0));
+    assert_true(t.loop);
+    struct ef_hop other = leaving(1, 63, 3, 0), drop = hop_at(1, 63, 4, 0), out = leaving(1, 63, 2, 0);
+    other.port = 7;
+    drop.drop = 16;
+    assert_false(ef_hop_is_duplicate(&out, &other));
+    assert_false(ef_hop_is_duplicate(&out, &drop));
+    t = TRACE_OF(drop, other, out, hop_at(1, 64, 1, 0));
+    assert_false(t.loop);
+    assert_int_equal(t.hops[3].drop, 16);
+    assert_int_equal(t.hops[1].port, 2);
+}
+
 /* What the switch saw before it dropped the packet comes first, whatever the
  * times, and a rewritten TTL makes no loop. */
 static void
@@ -287,6 +360,9 @@ main(void)
         cmocka_unit_test(a_switch_again_with_lower_ttl_is_a_loop),
         cmocka_unit_test(the_same_packet_sent_with_a_higher_ttl_is_no_loop),
         cmocka_unit_test(egress_and_tunnel_ends_are_no_loops),
+        cmocka_unit_test(a_packet_leaves_a_switch_before_it_arrives_at_the_next),
+        cmocka_unit_test(a_bridged_packet_arrives_before_it_leaves),
+        cmocka_unit_test(directions_are_not_confused_in_verdicts),
         cmocka_unit_test(a_drop_ends_a_trace),
         cmocka_unit_test(duplicates_are_told_from_hops),
         cmocka_unit_test(the_debug_mark_is_one_of_the_bits),
