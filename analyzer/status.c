@@ -240,3 +240,46 @@ ef_status_json(const struct ef_analyzer *analyzer)
         (json_int_t) s.loss_reports, "archive", archive_json(&s), "keep", analyzer->keep.text, "traces_unkept",
         (json_int_t) s.traces_unkept, "counters", n_counters(analyzer));
 }
+
+/* --- Health ---------------------------------------------------------------------- */
+
+static unsigned
+n_running_sources(const struct ef_analyzer *analyzer)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < analyzer->n_ingests; i++) {
+        n += atomic_load(&((struct ef_ingest *) &analyzer->ingests[i])->state) == EF_INGEST_RUNS;
+    }
+    return n;
+}
+
+/* The same as in the status, without what is slow to collect. */
+static void
+collect_copies(const struct ef_analyzer *analyzer, struct ef_status *s)
+{
+    memset(s, 0, sizeof *s);
+    for (unsigned i = 0; i < analyzer->n_workers; i++) {
+        add_worker(s, &analyzer->workers[i]);
+    }
+    for (unsigned i = 0; i < analyzer->n_ingests; i++) {
+        add_ingest(s, &analyzer->ingests[i], analyzer->n_workers);
+    }
+}
+
+json_t *
+ef_status_health_json(const struct ef_analyzer *analyzer)
+{
+    static const enum ef_drop_reason no_room[] = {EF_DROP_SOURCE_OVERFLOW, EF_DROP_WORKER_BUSY, EF_DROP_TABLE_FULL};
+    struct ef_status s;
+    uint64_t lost = 0;
+    collect_copies(analyzer, &s);
+    for (size_t i = 0; i < EF_ARRAY_SIZE(no_room); i++) {
+        lost += s.drops[no_room[i]];
+    }
+    double open = (double) (s.traces_opened - s.traces_closed);
+    bool is_ready = n_running_sources(analyzer) > 0;
+    return json_pack("{s:s, s:s, s:b, s:s?, s:f, s:I, s:I}", "role", "analyzer", "name", analyzer->config.name, "ready",
+                     is_ready, "why", is_ready ? NULL : "it has no source that runs", "load",
+                     s.traces_capacity ? open / (double) s.traces_capacity : 0.0, "copies_received",
+                     (json_int_t) s.copies_received, "copies_lost", (json_int_t) lost);
+}

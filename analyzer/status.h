@@ -35,6 +35,10 @@ void ef_status_collect(const struct ef_analyzer *analyzer, struct ef_status *sta
 /* The body of /v1/status, or NULL if out of memory. */
 json_t *ef_status_json(const struct ef_analyzer *analyzer);
 
+/* The body of /v1/health: whether copies are taken, how full the table of open
+ * traces is, and how many copies were discarded for want of room anywhere. */
+json_t *ef_status_health_json(const struct ef_analyzer *analyzer);
+
 /* What each switch sent, summed over the sources: an object from its address to
  * {"copies", "first_sequence", "last_sequence"}, the latter two if it numbers
  * its copies. The caller takes over the reference. */

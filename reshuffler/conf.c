@@ -83,14 +83,19 @@ set_http(void *ctx, const char *value, struct ef_error *err)
 
 static const struct ef_option options[] = {
     {"vip", 0, "IP[,IP...]", "take copies sent to these addresses; required", add_vips},
-    {"analyzer", 'a', "NAME=IP", "an analyzer to spread flows over; once for each, at least one", add_analyzer},
+    {"analyzer", 'a', "NAME=IP[,weight=N][,url=URL]",
+     "an analyzer to spread flows over; once for each, at least one unless --http\n"
+     "is there to be told of some. Its share is as its weight (1 to 1000, default\n"
+     "100); at the URL it is asked for its health, and left out while it is down",
+     add_analyzer},
     {"source", 's', "SPEC",
      "where copies come in, afpacket:IFACE[@NETNS], dpdk:DEVICE or pcap:FILE;\n"
      "once or more, each has its own thread; required",
      add_source},
     {"sink", 0, "SPEC", "where copies go out, ip[@NETNS] (default ip), dpdk:DEVICE#MAC or pcap:FILE", set_sink},
     {"ring", 0, "SIZE", "memory of each source's receive ring, 1M to 1G (default 32M)", set_ring},
-    {"http", 0, "ADDRESS", "serve /v1/status and /metrics, such as 127.0.0.1:8790 or unix:PATH", set_http},
+    {"http", 0, "ADDRESS", "serve /v1/status, /v1/analyzers and /metrics, such as 127.0.0.1:8790 or unix:PATH",
+     set_http},
     {"name", 'n', "NAME", "what the status calls this reshuffler (default reshuffler)", set_name},
     {0},
 };
@@ -101,8 +106,9 @@ check(struct ef_conf *conf, struct ef_error *err)
     if (!conf->plan.n_vips) {
         return ef_error_set(err, -EINVAL, "--vip is required: the address that switches send copies to");
     }
-    if (!conf->plan.n_analyzers) {
-        return ef_error_set(err, -EINVAL, "--analyzer is required: NAME=IP, where copies go");
+    if (!conf->plan.n_analyzers && !conf->http) {
+        return ef_error_set(err, -EINVAL,
+                            "--analyzer is required: NAME=IP, where copies go; or --http, to be told of some");
     }
     if (!conf->n_sources) {
         return ef_error_set(err, -EINVAL, "--source is required: where copies come in, such as afpacket:eth0");

@@ -56,7 +56,7 @@ explain_copy(const struct ef_plan *plan, const struct ef_decision *d, struct evb
     if (copy->has_sequence) {
         evbuffer_add_printf(reply, ", sequence %u", copy->sequence);
     }
-    const struct ef_plan_analyzer *a = &plan->analyzers[d->analyzer];
+    const struct ef_member *a = &plan->analyzers[d->analyzer];
     evbuffer_add_printf(reply,
                         "\noriginal:  %s\n"
                         "flow hash: %016llx, slot %u of %u\n"
@@ -64,6 +64,11 @@ explain_copy(const struct ef_plan *plan, const struct ef_decision *d, struct evb
                         ef_packet_summary(&d->original, summary, sizeof summary), (unsigned long long) d->flow_hash,
                         (unsigned) (d->flow_hash % EF_STEER_SLOTS), EF_STEER_SLOTS, a->name,
                         ef_address_format(a->address, to), d->len);
+    if (d->home != d->analyzer) {
+        const char *what = plan->states[d->home] == EF_ANALYZER_DRAINING ? "draining" : "down";
+        evbuffer_add_printf(reply, "instead of %s, to which the flow belongs and which is %s\n",
+                            plan->analyzers[d->home].name, what);
+    }
 }
 
 int

@@ -25,6 +25,10 @@ forward_one(struct ef_forwarder *f, const struct ef_frame *frame)
     ef_outer_ip_redirect(packet, f->plan->analyzers[d.analyzer].address);
     ef_sink_commit(f->sink, d.len);
     f->totals.steered[d.analyzer]++;
+    if (EF_UNLIKELY(d.home != d.analyzer)) {
+        bool drains = f->plan->states[d.home] == EF_ANALYZER_DRAINING;
+        f->totals.redirected[drains ? EF_REDIRECT_DRAINING : EF_REDIRECT_DOWN]++;
+    }
 }
 
 /* The sink knows the fate of each copy only after the flush. */

@@ -19,7 +19,7 @@
 #include "reshuffler/tally.h"
 
 struct ef_forwarder {
-    const struct ef_plan *plan;     /* Borrowed. */
+    const struct ef_plan *plan;     /* Borrowed; may be another for each burst. */
     struct ef_sink *sink;           /* Borrowed; used by this forwarder alone. */
     struct ef_totals totals;        /* The thread's own. */
     struct ef_sink_stats last_sink; /* What of the sink's counters is in totals. */

@@ -18,11 +18,14 @@ send_report(struct ef_loss_report *report, struct ef_sink *sink)
     }
 }
 
-/* To every analyzer, with its address as the last thing filled in. */
+/* To every analyzer, also one that is away and may still hold traces; with its address as the last thing filled in. */
 static void
 send_to_all(const struct ef_loss_report *report, const struct ef_plan *plan, struct ef_sink *sink)
 {
     for (unsigned i = 0; i < plan->n_analyzers; i++) {
+        if (plan->states[i] == EF_ANALYZER_NONE) {
+            continue;
+        }
         struct ef_loss_report one = *report;
         ef_loss_report_readdress(&one, plan->analyzers[i].address);
         send_report(&one, sink);

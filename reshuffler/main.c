@@ -94,12 +94,33 @@ open_servers(struct program *p, struct ef_error *err)
     return 0;
 }
 
+static uint64_t
+steered_to(void *ctx, unsigned i)
+{
+    struct ef_totals totals;
+    ef_reshuffler_totals(ctx, &totals);
+    return totals.steered[i];
+}
+
+static int
+open_members(struct program *p, struct ef_error *err)
+{
+    struct ef_plan *plan = ef_plan_copy(&p->conf.plan);
+    int rc = plan ? ef_plan_finish(plan, err) : ef_error_set(err, -ENOMEM, "out of memory");
+    if (rc) {
+        ef_plan_free(plan);
+        return rc;
+    }
+    ef_members_init(&p->reshuffler.members, plan, steered_to, &p->reshuffler);
+    return ef_watch_create(p->base, &p->reshuffler.members, &p->reshuffler.watch, err);
+}
+
 static int
 open_workers(struct program *p, struct ef_error *err)
 {
     struct ef_reshuffler *r = &p->reshuffler;
     for (unsigned i = 0; i < p->conf.n_sources; i++) {
-        int rc = ef_worker_create(&p->conf.plan, p->conf.sources[i], p->conf.sink, p->conf.ring_bytes, p->notify_fd,
+        int rc = ef_worker_create(&r->members.cell, p->conf.sources[i], p->conf.sink, p->conf.ring_bytes, p->notify_fd,
                                   &r->workers[i], err);
         if (rc) {
             return rc;
@@ -116,6 +137,9 @@ start(struct program *p, struct ef_error *err)
     p->reshuffler.conf = &p->conf;
     p->reshuffler.started_mono = ef_time_mono();
     int rc = open_events(p, err);
+    if (!rc) {
+        rc = open_members(p, err);
+    }
     if (!rc) {
         rc = open_workers(p, err);
     }
@@ -162,6 +186,8 @@ stop(struct program *p)
     for (unsigned i = 0; i < p->reshuffler.n_workers; i++) {
         ef_worker_destroy(p->reshuffler.workers[i]);
     }
+    ef_watch_destroy(p->reshuffler.watch);
+    ef_members_deinit(&p->reshuffler.members);
     ef_signals_destroy(p->signals);
     free_event(p->on_worker);
     if (p->base) {

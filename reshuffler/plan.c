@@ -12,35 +12,6 @@
 #include "packet/identity.h"
 #include "reshuffler/outer_ip.h"
 
-static bool
-is_ipv6(const uint8_t address[16])
-{
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    return memcmp(address, mapped, sizeof mapped) != 0;
-}
-
-/* An address of one machine: neither "any" nor multicast nor broadcast. */
-static bool
-is_unicast(const uint8_t address[16])
-{
-    static const uint8_t any[16], broadcast[4] = {0xff, 0xff, 0xff, 0xff};
-    return is_ipv6(address)
-               ? address[0] != 0xff && memcmp(address, any, 16)
-               : address[12] >> 4 != 0xe && memcmp(address + 12, any, 4) && memcmp(address + 12, broadcast, 4);
-}
-
-static int
-parse_address(const char *what, const char *text, uint8_t address[16], struct ef_error *err)
-{
-    if (ef_address_parse(text, address)) {
-        return ef_error_set(err, -EINVAL, "%s: '%.60s' is not an IPv4 or IPv6 address", what, text);
-    }
-    if (!is_unicast(address)) {
-        return ef_error_set(err, -EINVAL, "%s: '%s' is not the address of one machine", what, text);
-    }
-    return 0;
-}
-
 int
 ef_plan_add_vip(struct ef_plan *plan, const char *text, struct ef_error *err)
 {
@@ -48,7 +19,7 @@ ef_plan_add_vip(struct ef_plan *plan, const char *text, struct ef_error *err)
     if (plan->n_vips == EF_PLAN_MAX_VIPS) {
         return ef_error_set(err, -ENOSPC, "--vip: at most %d addresses", EF_PLAN_MAX_VIPS);
     }
-    int rc = parse_address("--vip", text, address, err);
+    int rc = ef_member_address_parse("--vip", text, address, err);
     if (rc) {
         return rc;
     }
@@ -61,48 +32,49 @@ ef_plan_add_vip(struct ef_plan *plan, const char *text, struct ef_error *err)
     return 0;
 }
 
-static int
-parse_name(const char *text, size_t len, char name[EF_PLAN_NAME_BYTES], struct ef_error *err)
+int
+ef_plan_find(const struct ef_plan *plan, const char *name)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-    if (!text[len]) {
-        return ef_error_set(err, -EINVAL, "--analyzer: '%.60s' should read NAME=ADDRESS", text);
+    for (unsigned i = 0; i < plan->n_analyzers; i++) {
+        if (plan->states[i] != EF_ANALYZER_NONE && !strcmp(plan->analyzers[i].name, name)) {
+            return (int) i;
+        }
     }
-    if (!len || len >= EF_PLAN_NAME_BYTES || strspn(text, allowed) != len) {
-        return ef_error_set(err, -EINVAL,
-                            "--analyzer: '%.*s' is not a name of 1 to %d letters, digits, '-', '_' and '.'",
-                            (int) EF_MIN(len, 80u), text, EF_PLAN_NAME_BYTES - 1);
+    return -1;
+}
+
+int
+ef_plan_put(struct ef_plan *plan, unsigned i, const struct ef_member *member, enum ef_analyzer_state state,
+            struct ef_error *err)
+{
+    for (unsigned k = 0; k < plan->n_analyzers; k++) {
+        const struct ef_member *other = &plan->analyzers[k];
+        if (k == i || plan->states[k] == EF_ANALYZER_NONE) {
+            continue;
+        }
+        if (!strcmp(other->name, member->name)) {
+            return ef_error_set(err, -EEXIST, "analyzer: the name '%s' is there twice", member->name);
+        }
+        if (!memcmp(other->address, member->address, 16)) {
+            return ef_error_set(err, -EEXIST, "analyzer: '%s' and '%s' have the same address", other->name,
+                                member->name);
+        }
     }
-    memcpy(name, text, len);
-    name[len] = '\0';
+    plan->analyzers[i] = *member;
+    plan->states[i] = (uint8_t) state;
+    plan->n_analyzers = EF_MAX(plan->n_analyzers, i + 1);
     return 0;
 }
 
 int
 ef_plan_add_analyzer(struct ef_plan *plan, const char *text, struct ef_error *err)
 {
-    size_t name_len = strcspn(text, "=");
+    struct ef_member member;
     if (plan->n_analyzers == EF_PLAN_MAX_ANALYZERS) {
-        return ef_error_set(err, -ENOSPC, "--analyzer: at most %d analyzers", EF_PLAN_MAX_ANALYZERS);
+        return ef_error_set(err, -ENOSPC, "analyzer: at most %d analyzers", EF_PLAN_MAX_ANALYZERS);
     }
-    struct ef_plan_analyzer *added = &plan->analyzers[plan->n_analyzers];
-    int rc = parse_name(text, name_len, added->name, err);
-    if (!rc) {
-        rc = parse_address("--analyzer", text + name_len + 1, added->address, err);
-    }
-    if (rc) {
-        return rc;
-    }
-    for (const struct ef_plan_analyzer *a = plan->analyzers; a < added; a++) {
-        if (!strcmp(a->name, added->name)) {
-            return ef_error_set(err, -EEXIST, "--analyzer: the name '%s' is there twice", a->name);
-        }
-        if (!memcmp(a->address, added->address, 16)) {
-            return ef_error_set(err, -EEXIST, "--analyzer: '%s' and '%s' have the same address", a->name, added->name);
-        }
-    }
-    plan->n_analyzers++;
-    return 0;
+    int rc = ef_member_parse(text, &member, err);
+    return rc ? rc : ef_plan_put(plan, plan->n_analyzers, &member, EF_ANALYZER_UP, err);
 }
 
 static bool
@@ -117,24 +89,25 @@ is_vip(const struct ef_plan *plan, const uint8_t address[16])
 }
 
 static int
-check_addresses(const struct ef_plan *plan, struct ef_error *err)
+check_vips(const struct ef_plan *plan, struct ef_error *err)
 {
     for (unsigned i = 0; i < plan->n_vips; i++) {
-        if (is_ipv6(plan->vips[i]) != plan->is_ipv6) {
+        if (ef_member_address_is_ipv6(plan->vips[i]) != plan->is_ipv6) {
             return ef_error_set(err, -EINVAL, "--vip: addresses of IPv4 and IPv6 mixed; start one reshuffler for each");
         }
     }
-    for (unsigned i = 0; i < plan->n_analyzers; i++) {
-        const struct ef_plan_analyzer *a = &plan->analyzers[i];
-        if (is_ipv6(a->address) != plan->is_ipv6) {
-            return ef_error_set(err, -EINVAL,
-                                "--analyzer: '%s' needs an %s address, as --vip has: a copy keeps its source", a->name,
-                                plan->is_ipv6 ? "IPv6" : "IPv4");
-        }
-        if (is_vip(plan, a->address)) {
-            return ef_error_set(err, -EINVAL, "--analyzer: '%s' has an address of --vip: copies would come back",
-                                a->name);
-        }
+    return 0;
+}
+
+static int
+check_analyzer(const struct ef_plan *plan, const struct ef_member *a, struct ef_error *err)
+{
+    if (ef_member_address_is_ipv6(a->address) != plan->is_ipv6) {
+        return ef_error_set(err, -EINVAL, "analyzer: '%s' needs an %s address, as the VIP has: a copy keeps its source",
+                            a->name, plan->is_ipv6 ? "IPv6" : "IPv4");
+    }
+    if (is_vip(plan, a->address)) {
+        return ef_error_set(err, -EINVAL, "analyzer: '%s' has the address of a VIP: copies would come back", a->name);
     }
     return 0;
 }
@@ -142,16 +115,25 @@ check_addresses(const struct ef_plan *plan, struct ef_error *err)
 int
 ef_plan_finish(struct ef_plan *plan, struct ef_error *err)
 {
-    const char *names[EF_PLAN_MAX_ANALYZERS];
-    plan->is_ipv6 = plan->n_vips && is_ipv6(plan->vips[0]);
-    int rc = check_addresses(plan, err);
-    if (rc || !plan->n_analyzers) {
+    struct ef_steer_member members[EF_PLAN_MAX_ANALYZERS];
+    size_t n = 0;
+    plan->is_ipv6 = plan->n_vips && ef_member_address_is_ipv6(plan->vips[0]);
+    plan->has_away = false;
+    int rc = check_vips(plan, err);
+    for (unsigned i = 0; !rc && i < plan->n_analyzers; i++) {
+        const struct ef_member *a = &plan->analyzers[i];
+        bool is_away = plan->states[i] != EF_ANALYZER_UP;
+        if (plan->states[i] == EF_ANALYZER_NONE) {
+            continue;
+        }
+        rc = check_analyzer(plan, a, err);
+        plan->has_away |= is_away;
+        members[n++] = (struct ef_steer_member){a->name, a->weight, (uint16_t) i, is_away};
+    }
+    if (rc || !n) {
         return rc;
     }
-    for (unsigned i = 0; i < plan->n_analyzers; i++) {
-        names[i] = plan->analyzers[i].name;
-    }
-    plan->steer = ef_steer_create(names, plan->n_analyzers);
+    plan->steer = ef_steer_create(members, n);
     return plan->steer ? 0 : ef_error_set(err, -ENOMEM, "out of memory");
 }
 
@@ -160,6 +142,27 @@ ef_plan_deinit(struct ef_plan *plan)
 {
     free(plan->steer);
     plan->steer = NULL;
+}
+
+struct ef_plan *
+ef_plan_copy(const struct ef_plan *plan)
+{
+    struct ef_plan *copy = malloc(sizeof *copy);
+    if (copy) {
+        *copy = *plan;
+        copy->steer = NULL;
+        copy->next_retired = NULL;
+    }
+    return copy;
+}
+
+void
+ef_plan_free(struct ef_plan *plan)
+{
+    if (plan) {
+        ef_plan_deinit(plan);
+        free(plan);
+    }
 }
 
 enum ef_drop_reason
@@ -183,6 +186,9 @@ ef_plan_decide(const struct ef_plan *plan, const uint8_t *frame, uint32_t len, u
     }
     ef_packet_parse(&d->original, d->copy.original, d->copy.original_len, d->copy.original_wire_len);
     d->flow_hash = ef_flow_hash(&d->original);
-    d->analyzer = ef_steer_pick(plan->steer, d->flow_hash);
-    return EF_DROP_NONE;
+    d->analyzer = d->home = ef_steer_pick(plan->steer, d->flow_hash);
+    if (EF_UNLIKELY(plan->has_away)) {
+        d->home = ef_steer_home(plan->steer, d->flow_hash);
+    }
+    return d->analyzer == EF_STEER_NOBODY ? EF_DROP_ANALYZERS_DOWN : EF_DROP_NONE;
 }

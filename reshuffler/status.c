@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "net/http_server.h"
 #include "net/metrics.h"
+#include "reshuffler/analyzers.h"
 #include "reshuffler/explain.h"
 #include "reshuffler/switch_accounts.h"
 
@@ -21,7 +22,7 @@
 static const enum ef_drop_reason our_reasons[] = {
     EF_DROP_NOT_A_COPY, EF_DROP_OUTER_FRAGMENT, EF_DROP_OUTER_TRUNCATED, EF_DROP_OUTER_CHECKSUM,
     EF_DROP_BAD_GRE,    EF_DROP_BAD_ERSPAN,     EF_DROP_NOT_OUR_VIP,     EF_DROP_NO_ANALYZER,
-    EF_DROP_TOO_BIG,    EF_DROP_SEND_FAILED,    EF_DROP_SOURCE_OVERFLOW,
+    EF_DROP_TOO_BIG,    EF_DROP_SEND_FAILED,    EF_DROP_SOURCE_OVERFLOW, EF_DROP_ANALYZERS_DOWN,
 };
 
 void
@@ -31,6 +32,17 @@ ef_reshuffler_totals(const struct ef_reshuffler *r, struct ef_totals *sum)
     for (unsigned i = 0; i < r->n_workers; i++) {
         ef_worker_add_totals(r->workers[i], sum);
     }
+}
+
+static const char *const redirects[EF_N_REDIRECTS] = {
+    [EF_REDIRECT_DOWN] = "down",
+    [EF_REDIRECT_DRAINING] = "draining",
+};
+
+uint64_t
+ef_reshuffler_copies_to(const struct ef_reshuffler *r, const struct ef_totals *totals, unsigned i)
+{
+    return totals->steered[i] - r->members.steered_before[i];
 }
 
 static double
@@ -48,19 +60,6 @@ drops_json(const struct ef_totals *totals)
                             json_integer((json_int_t) totals->drops[our_reasons[i]]));
     }
     return drops;
-}
-
-static json_t *
-analyzers_json(const struct ef_plan *plan, const struct ef_totals *totals)
-{
-    json_t *list = json_array();
-    for (unsigned i = 0; i < plan->n_analyzers; i++) {
-        char address[INET6_ADDRSTRLEN];
-        json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "name", plan->analyzers[i].name, "address",
-                                              ef_address_format(plan->analyzers[i].address, address), "copies",
-                                              (json_int_t) totals->steered[i]));
-    }
-    return list;
 }
 
 static json_t *
@@ -93,15 +92,25 @@ vips_json(const struct ef_plan *plan)
 }
 
 static json_t *
+redirected_json(const struct ef_totals *totals)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < EF_N_REDIRECTS; i++) {
+        json_object_set_new(object, redirects[i], json_integer((json_int_t) totals->redirected[i]));
+    }
+    return object;
+}
+
+static json_t *
 status_json(const struct ef_reshuffler *r)
 {
     struct ef_totals totals;
     ef_reshuffler_totals(r, &totals);
-    return json_pack("{s:s, s:s, s:s, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "role", "reshuffler", "name",
+    return json_pack("{s:s, s:s, s:s, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "role", "reshuffler", "name",
                      r->conf->name, "version", PACKAGE_VERSION, "uptime_s", uptime_s(r), "vips",
                      vips_json(&r->conf->plan), "copies_received", (json_int_t) totals.received, "copies_sent",
-                     (json_int_t) totals.sent, "drops", drops_json(&totals), "analyzers",
-                     analyzers_json(&r->conf->plan, &totals), "sources", sources_json(r), "switches",
+                     (json_int_t) totals.sent, "drops", drops_json(&totals), "redirected", redirected_json(&totals),
+                     "analyzers", ef_analyzers_json(r), "sources", sources_json(r), "switches",
                      ef_switch_accounts_json(r));
 }
 
@@ -115,7 +124,6 @@ static void
 get_metrics(struct ef_http_request *req, void *ctx)
 {
     const struct ef_reshuffler *r = ctx;
-    const struct ef_plan *plan = &r->conf->plan;
     struct ef_totals totals;
     struct ef_metrics m;
     ef_reshuffler_totals(r, &totals);
@@ -130,10 +138,12 @@ get_metrics(struct ef_http_request *req, void *ctx)
         ef_metrics_value(&m, (double) totals.drops[our_reasons[i]], "reason", ef_drop_reason_name(our_reasons[i]),
                          NULL);
     }
-    ef_metrics_family(&m, "everflow_copies_steered_total", "counter", "copies meant for each analyzer");
-    for (unsigned i = 0; i < plan->n_analyzers; i++) {
-        ef_metrics_value(&m, (double) totals.steered[i], "analyzer", plan->analyzers[i].name, NULL);
+    ef_metrics_family(&m, "everflow_copies_redirected_total", "counter",
+                      "copies sent to another analyzer than the one they belong to, by what that one was");
+    for (int i = 0; i < EF_N_REDIRECTS; i++) {
+        ef_metrics_value(&m, (double) totals.redirected[i], "reason", redirects[i], NULL);
     }
+    ef_analyzers_add_metrics(r, &totals, &m);
     ef_switch_accounts_add_metrics(r, &m);
     ef_metrics_reply(&m, req);
 }
@@ -147,6 +157,7 @@ ef_status_serve_http(struct ef_reshuffler *r, struct ef_http_server *server)
         {0},
     };
     ef_http_server_add_routes(server, routes, r);
+    ef_analyzers_serve_http(r, server);
 }
 
 static int
@@ -172,9 +183,16 @@ show_counters(void *ctx, int argc, char *const argv[], struct evbuffer *reply, s
         evbuffer_add_printf(reply, "drops.%-26s %20llu  %s\n", ef_drop_reason_name(our_reasons[i]),
                             (unsigned long long) totals.drops[our_reasons[i]], ef_drop_reason_text(our_reasons[i]));
     }
-    for (unsigned i = 0; i < r->conf->plan.n_analyzers; i++) {
-        evbuffer_add_printf(reply, "steered.%-24s %20llu\n", r->conf->plan.analyzers[i].name,
-                            (unsigned long long) totals.steered[i]);
+    for (int i = 0; i < EF_N_REDIRECTS; i++) {
+        evbuffer_add_printf(reply, "redirected.%-21s %20llu\n", redirects[i],
+                            (unsigned long long) totals.redirected[i]);
+    }
+    const struct ef_plan *plan = ef_members_plan(&r->members);
+    for (unsigned i = 0; i < plan->n_analyzers; i++) {
+        if (plan->states[i] != EF_ANALYZER_NONE) {
+            evbuffer_add_printf(reply, "steered.%-24s %20llu\n", plan->analyzers[i].name,
+                                (unsigned long long) ef_reshuffler_copies_to(r, &totals, i));
+        }
     }
     return 0;
 }
@@ -182,7 +200,7 @@ show_counters(void *ctx, int argc, char *const argv[], struct evbuffer *reply, s
 static int
 explain(void *ctx, int argc, char *const argv[], struct evbuffer *reply, struct ef_error *err)
 {
-    return ef_explain_words(&((struct ef_reshuffler *) ctx)->conf->plan, argc - 1, argv + 1, reply, err);
+    return ef_explain_words(ef_members_plan(&((struct ef_reshuffler *) ctx)->members), argc - 1, argv + 1, reply, err);
 }
 
 void

@@ -28,10 +28,14 @@
 #include "base/util.h"
 #include "reshuffler/plan.h"
 
+/* Why a copy went to another analyzer than the one it belongs to. */
+enum ef_redirect { EF_REDIRECT_DOWN, EF_REDIRECT_DRAINING, EF_N_REDIRECTS };
+
 struct ef_totals {
     uint64_t received; /* Frames that the source gave us. */
     uint64_t sent;     /* Copies that the sink took. */
     uint64_t drops[EF_N_DROP_REASONS];
+    uint64_t redirected[EF_N_REDIRECTS];     /* They are among those sent. */
     uint64_t steered[EF_PLAN_MAX_ANALYZERS]; /* Copies meant for each analyzer. */
 };
 

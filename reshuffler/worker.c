@@ -19,6 +19,8 @@ struct ef_worker {
     const char *source_spec;
     struct ef_source *source;
     struct ef_sink *sink;
+    struct ef_plan_cell *plans;
+    struct ef_plan_reader *reader;
     int notify_fd;
     pthread_t thread;
     bool is_started;
@@ -52,7 +54,7 @@ ef_worker_destroy(struct ef_worker *w)
 }
 
 int
-ef_worker_create(const struct ef_plan *plan, const char *source_spec, const char *sink_spec, uint64_t ring_bytes,
+ef_worker_create(struct ef_plan_cell *plans, const char *source_spec, const char *sink_spec, uint64_t ring_bytes,
                  int notify_fd, struct ef_worker **out, struct ef_error *err)
 {
     struct ef_worker *w = calloc(1, sizeof *w);
@@ -72,7 +74,12 @@ ef_worker_create(const struct ef_plan *plan, const char *source_spec, const char
         ef_worker_destroy(w);
         return rc;
     }
-    w->forwarder.plan = plan;
+    w->plans = plans;
+    w->reader = ef_plan_cell_add_reader(plans);
+    if (!w->reader) {
+        ef_worker_destroy(w);
+        return ef_error_set(err, -ENOSPC, "at most %d sources", EF_PLAN_CELL_MAX_READERS);
+    }
     w->forwarder.sink = w->sink;
     *out = w;
     return 0;
@@ -107,11 +114,13 @@ run(void *arg)
     while ((n >= 0 || n == -ENODEV) && !atomic_load_explicit(&w->stop, memory_order_relaxed)) {
         n = ef_source_receive(w->source, frames, EF_BURST, STOP_CHECK_MS);
         note_away(w, n == -ENODEV);
+        w->forwarder.plan = ef_plan_cell_read(w->plans, w->reader);
         if (n > 0) {
             ef_forward_burst(&w->forwarder, frames, n);
         }
         ef_forward_report_losses(&w->forwarder, ef_time_mono());
     }
+    ef_plan_cell_leave(w->reader);
     if (n < 0 && n != -ENODEV) {
         static const uint64_t one = 1;
         atomic_store(&w->result, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One source, one sink and the thread that carries frames between them.
  *
- *     if (ef_worker_create(plan, "afpacket:eth0", "ip", 0, notify_fd, &w, &err)) fail;
+ *     if (ef_worker_create(plans, "afpacket:eth0", "ip", 0, notify_fd, &w, &err)) fail;
  *     if (ef_worker_start(w, &err)) fail;
  *     ...                           // notify_fd becomes readable when it ends by itself
  *     ef_worker_stop(w);            // its counters stay
@@ -15,13 +15,15 @@
 #include <stdbool.h>
 
 #include "reshuffler/forward.h"
+#include "reshuffler/plan_cell.h"
 
 struct ef_worker;
 
-/* `plan` and `source_spec` are borrowed until destroy. `notify_fd` is an eventfd
+/* `plans` and `source_spec` are borrowed until destroy; the worker is one more
+ * reader of the plans. `notify_fd` is an eventfd
  * that gets 1 added when the source ends. Returns 0 or a negative errno with
  * `err`. */
-int ef_worker_create(const struct ef_plan *plan, const char *source_spec, const char *sink_spec, uint64_t ring_bytes,
+int ef_worker_create(struct ef_plan_cell *plans, const char *source_spec, const char *sink_spec, uint64_t ring_bytes,
                      int notify_fd, struct ef_worker **worker, struct ef_error *err);
 
 int ef_worker_start(struct ef_worker *worker, struct ef_error *err);

@@ -102,7 +102,7 @@ demo_start() {
     while read -r host address netns interface; do
         i=$((i + 1))
         demo_analyzer "$name" "$host" "$address" "$netns" "$interface" $((port + i)) "$@" || return
-        targets+=(--analyzer "$host=$address")
+        targets+=(--analyzer "$host=$address,url=http://127.0.0.1:$((port + i))")
     done < <(demo_hosts "$name" analyzer)
     i=10
     while read -r host address netns interface; do

@@ -16,6 +16,7 @@
     X(INNER_MALFORMED, "inner_malformed", "the mirrored packet's headers are cut short or lie")  \
     X(NOT_OUR_VIP, "not_our_vip", "the copy is not addressed to us")                             \
     X(NO_ANALYZER, "no_analyzer", "no analyzer is configured")                                   \
+    X(ANALYZERS_DOWN, "analyzers_down", "all analyzers are down or draining")                    \
     X(SEND_FAILED, "send_failed", "the kernel refused to send the copy on")                      \
     X(TOO_BIG, "too_big", "the copy is larger than the outgoing link's MTU")                     \
     X(SOURCE_OVERFLOW, "source_overflow", "the receive ring was full: the kernel lost the copy") \

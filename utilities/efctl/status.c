@@ -253,10 +253,49 @@ view_failed_sources(struct efctl_output *out, const json_t *daemon)
     }
 }
 
+/* A reshuffler's analyzers that it does not send copies to. */
+static bool
+is_left_out(const json_t *analyzer)
+{
+    return strcmp(efctl_get_string(analyzer, "state", "up"), "up") != 0;
+}
+
+static bool
+leaves_any_out(const json_t *daemon)
+{
+    size_t i;
+    const json_t *analyzer;
+    json_array_foreach(efctl_get_array(daemon, "analyzers"), i, analyzer)
+    {
+        if (is_left_out(analyzer)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+view_left_out(struct efctl_output *out, const json_t *daemon)
+{
+    size_t i;
+    const json_t *analyzer;
+    json_array_foreach(efctl_get_array(daemon, "analyzers"), i, analyzer)
+    {
+        if (is_left_out(analyzer)) {
+            const char *error = efctl_get_string(efctl_get_object(analyzer, "health"), "error", NULL);
+            efctl_output_printf(out, EFCTL_BAD, "%s sends no copies to %s, which is %s%s%s",
+                                efctl_get_string(daemon, "name", "?"), efctl_get_string(analyzer, "name", "?"),
+                                efctl_get_string(analyzer, "state", "?"), error ? ": " : "", error ? error : "");
+            efctl_output_newline(out);
+        }
+    }
+}
+
 static bool
 is_troubled(const json_t *daemon)
 {
-    return sum_of_drops(daemon) || *efctl_get_string(daemon, "error", "") || has_failed_source(daemon);
+    return sum_of_drops(daemon) || *efctl_get_string(daemon, "error", "") || has_failed_source(daemon) ||
+           leaves_any_out(daemon);
 }
 
 /* A line for each thing that is wrong; before the first of `*any`, an empty one. */
@@ -273,6 +312,7 @@ view_troubles(struct efctl_output *out, const json_t *daemons, bool *any)
         }
         view_trouble(out, daemon);
         view_failed_sources(out, daemon);
+        view_left_out(out, daemon);
     }
 }
 
