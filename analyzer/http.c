@@ -63,6 +63,22 @@ add_traces(struct ef_metrics *m, const struct ef_status *s)
 }
 
 static void
+add_indexes(struct ef_metrics *m, const struct ef_status *s)
+{
+    const struct ef_trace_index_stats *indexes = s->store.indexes;
+    size_t n = EF_ARRAY_SIZE(s->store.indexes);
+    ef_metrics_family(m, "everflow_index_bytes", "gauge", "memory of each index of the closed traces");
+    for (size_t i = 0; i < n && indexes[i].name; i++) {
+        ef_metrics_value(m, (double) indexes[i].n_bytes, "index", indexes[i].name, NULL);
+    }
+    ef_metrics_family(m, "everflow_index_seconds_total", "counter", "processor time spent on each index");
+    for (size_t i = 0; i < n && indexes[i].name; i++) {
+        double seconds = (double) indexes[i].processor_time.ns / EF_NS_PER_S;
+        ef_metrics_value(m, seconds, "index", indexes[i].name, NULL);
+    }
+}
+
+static void
 add_archive(struct ef_metrics *m, const struct ef_status *s)
 {
     const struct ef_archive_stats *a = &s->archive.archive;
@@ -182,6 +198,7 @@ get_metrics(struct ef_http_request *req, void *ctx)
     ef_metrics_single(&m, "everflow_uptime_seconds", "gauge", "time since the start", s.uptime_s);
     add_copies(&m, &s);
     add_traces(&m, &s);
+    add_indexes(&m, &s);
     if (s.has_archive) {
         add_archive(&m, &s);
     }

@@ -187,6 +187,21 @@ memory_json(const struct ef_analyzer *a, const struct ef_status *s)
                      (json_int_t) plan->load_bytes);
 }
 
+/* What each index of the closed traces costs. */
+static json_t *
+indexes_json(const struct ef_status *s)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < EF_ARRAY_SIZE(s->store.indexes) && s->store.indexes[i].name; i++) {
+        const struct ef_trace_index_stats *index = &s->store.indexes[i];
+        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:f}", "name", index->name, "traces",
+                                              (json_int_t) index->n_traces, "bytes", (json_int_t) index->n_bytes,
+                                              "buckets_without", (json_int_t) index->n_without, "processor_s",
+                                              (double) index->processor_time.ns / EF_NS_PER_S));
+    }
+    return list;
+}
+
 /* NULL, which becomes null, without an archive. */
 static json_t *
 archive_json(const struct ef_status *s)
@@ -226,7 +241,7 @@ ef_status_json(const struct ef_analyzer *analyzer)
     ef_time_format(s.store.oldest, oldest);
     return json_pack(
         "{s:s, s:s, s:s, s:f, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s?, "
-        "s:I, s:o, s:o, s:o, s:I, s:o?, s:s, s:I, s:I}",
+        "s:I, s:o, s:o, s:o, s:I, s:o, s:o?, s:s, s:I, s:I}",
         "role", "analyzer", "name", analyzer->config.name, "version", PACKAGE_VERSION, "uptime_s", s.uptime_s,
         "copies_received", (json_int_t) s.copies_received, "copies_assembled", (json_int_t) s.copies_assembled, "drops",
         drops_json(&s), "traces_open", (json_int_t) (s.traces_opened - s.traces_closed), "traces_open_limit",
@@ -237,8 +252,8 @@ ef_status_json(const struct ef_analyzer *analyzer)
         "resident_bytes", (json_int_t) s.resident_bytes, "memory", memory_json(analyzer, &s), "oldest",
         s.store.has_oldest ? oldest : NULL, "queries_open", (json_int_t) s.store.n_queries, "sources",
         sources_json(analyzer), "switches", ef_status_switches(analyzer), "fates", fates_json(&s), "loss_reports",
-        (json_int_t) s.loss_reports, "archive", archive_json(&s), "keep", analyzer->keep.text, "traces_unkept",
-        (json_int_t) s.traces_unkept, "counters", n_counters(analyzer));
+        (json_int_t) s.loss_reports, "indexes", indexes_json(&s), "archive", archive_json(&s), "keep",
+        analyzer->keep.text, "traces_unkept", (json_int_t) s.traces_unkept, "counters", n_counters(analyzer));
 }
 
 /* --- Health ---------------------------------------------------------------------- */

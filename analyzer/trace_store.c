@@ -39,16 +39,17 @@ create_log(struct ef_trace_store *store, uint64_t bytes, struct ef_error *err)
 }
 
 /* What is asked for most, and what few traces have. */
+static const struct ef_multilog_index indexes[EF_TRACE_STORE_INDEXES] = {
+    {.column = "id"},
+    {.column = "src"},
+    {.column = "dst"},
+    {.column = "flags"},
+    {.column = "trace", .extract = ef_trace_columns_switches, .key_type = EF_COLUMN_IPV6},
+};
+
 static int
 add_indexes(struct ef_trace_store *store, struct ef_error *err)
 {
-    static const struct ef_multilog_index indexes[] = {
-        {.column = "id"},
-        {.column = "src"},
-        {.column = "dst"},
-        {.column = "flags"},
-        {.column = "trace", .extract = ef_trace_columns_switches, .key_type = EF_COLUMN_IPV6},
-    };
     for (size_t i = 0; i < EF_ARRAY_SIZE(indexes); i++) {
         int rc = ef_multilog_add_index(store->log, &indexes[i], err);
         if (rc) {
@@ -144,11 +145,28 @@ ef_trace_store_settle(struct ef_trace_store *store)
     ef_multilog_flush_derived(store->log);
 }
 
+/* Indexes are listed in the order in which they were added. */
+static void
+add_index_stats(struct ef_trace_store *store, struct ef_trace_store_stats *stats)
+{
+    struct ef_multilog_index_stats costs[EF_TRACE_STORE_INDEXES];
+    unsigned n = ef_multilog_index_stats(store->log, costs, EF_TRACE_STORE_INDEXES);
+    for (unsigned i = 0; i < EF_MIN(n, (unsigned) EF_TRACE_STORE_INDEXES); i++) {
+        stats->index_bytes += costs[i].memory_bytes;
+        stats->indexes[i] = (struct ef_trace_index_stats){
+            .name = indexes[i].extract ? "switches" : indexes[i].column,
+            .n_traces = costs[i].n_records,
+            .n_bytes = costs[i].memory_bytes,
+            .n_without = costs[i].n_without,
+            .processor_time = {(int64_t) costs[i].builder_ns},
+        };
+    }
+}
+
 void
 ef_trace_store_stats(struct ef_trace_store *store, struct ef_trace_store_stats *stats)
 {
     struct ef_multilog_stats log;
-    struct ef_multilog_index_stats indexes[EF_MULTILOG_MAX_INDEXES];
     ef_multilog_stats(store->log, &log);
     *stats = (struct ef_trace_store_stats){
         .n_stored = log.n_appended - log.n_evicted,
@@ -158,10 +176,7 @@ ef_trace_store_stats(struct ef_trace_store *store, struct ef_trace_store_stats *
         .oldest = log.oldest,
         .newest_evicted = log.newest_evicted,
     };
-    unsigned n = ef_multilog_index_stats(store->log, indexes, EF_MULTILOG_MAX_INDEXES);
-    for (unsigned i = 0; i < n; i++) {
-        stats->index_bytes += indexes[i].memory_bytes;
-    }
+    add_index_stats(store, stats);
     stats->used_bytes = log.used_bytes + stats->index_bytes;
     pthread_mutex_lock(&store->queries);
     stats->n_queries = store->n_queries;

@@ -41,11 +41,22 @@ struct ef_trace_query {
     bool is_explained;         /* For ef_trace_cursor_explain(). */
 };
 
+enum { EF_TRACE_STORE_INDEXES = 5 };
+
+/* What one index costs. */
+struct ef_trace_index_stats {
+    const char *name;              /* Of its column. */
+    uint64_t n_traces, n_bytes;    /* That it has, and memory for it. */
+    uint64_t n_without;            /* Buckets left without it for lack of memory. */
+    struct ef_time processor_time; /* Spent on it, since 0. */
+};
+
 struct ef_trace_store_stats {
     uint64_t n_stored, n_evicted;
     uint64_t n_refused;  /* Traces not taken, since no memory could be made free. */
     uint64_t used_bytes; /* With the indexes. */
     uint64_t index_bytes;
+    struct ef_trace_index_stats indexes[EF_TRACE_STORE_INDEXES];
     uint64_t n_queries; /* Open cursors. */
     bool has_oldest;
     struct ef_time oldest;         /* No trace in memory started earlier. */

@@ -194,7 +194,7 @@ END
 }
 
 @test "every command has a --help with its options" {
-    for command in trace switches topology status daemon; do
+    for command in trace store switches topology status daemon; do
         run efctl "$command" --help
         [ "$status" -eq 0 ]
         [[ $output == "usage: efctl $command "*"Examples:"* ]]
@@ -327,8 +327,8 @@ control_socket() {
     touch "$BATS_TEST_TMPDIR/capture.pcapng"
     [ "$(complete_words efctl trace --pcapng "$BATS_TEST_TMPDIR/cap")" = "$BATS_TEST_TMPDIR/capture.pcapng" ]
     # Every option of --help is there, and no other.
-    for command in trace switches topology status daemon; do
-        diff <(efctl "$command" --help | grep -o -- '--[a-z]*' | sort -u | grep -v '^--$') \
+    for command in trace store switches topology status daemon; do
+        diff <(efctl "$command" --help | grep -o -- '--[a-z][a-z-]*' | sort -u) \
             <(complete_words efctl "$command" --) || false
     done
 }
@@ -390,6 +390,33 @@ teardown() {
     [[ $(efctl topology) == "demo: 1 switch, 10 hosts"* ]]
     [[ $(efctl daemon "$suite/ctl" version) == everflow-ovs* ]]
     [ "$(efctl trace --pcapng - | tshark -r - -Y 'tcp.flags.syn == 1' 2>/dev/null | wc -l)" = 2 ]
+}
+
+@test "efctl store: what is kept, a line per trace, and files of them" {
+    start_suite
+    run efctl store status
+    [ "$status" -eq 1 ] # analyzer2 is not there.
+    [[ $output == *"IN MEMORY"*"INDEX"*"switches "*"No analyzer has an archive"*"analyzer2: "* ]]
+    efctl store status --json | jq -e '.analyzers[0].indexes | length > 0'
+    run efctl store query tcp.flags.syn == 1
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == START*VERDICT*PACKET ]]
+    [[ ${lines[1]} == "2026-"*" 10.0.0.1:"*" > 10.0.0.2:80 TCP [S] "* ]]
+    [ "$(efctl store query --limit 1 | grep -c '^2026-')" = 1 ]
+    [ "$(efctl store query --ndjson | tail -n 1 | jq .end)" = true ]
+    n=$(efctl store query --json --limit 0 | jq '.traces | length')
+    efctl store export "$BATS_TEST_TMPDIR/all.ndjson"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/all.ndjson")" = $((n + 1)) ]
+    efctl store export - --format ndjson 'tcp.flags.syn == 1' | jq -es '.[-1].end and length > 1'
+    efctl store export "$BATS_TEST_TMPDIR/syn.pcapng" tcp.flags.syn == 1
+    [ "$(tshark -r "$BATS_TEST_TMPDIR/syn.pcapng" 2>/dev/null | wc -l)" = 2 ]
+    for wrong in "" "nonsense" "status now" "export" "export x.txt" "query --format ndjson" "export x.ndjson --json" \
+        "query --json --ndjson" "export x --format xml"; do
+        # shellcheck disable=SC2086
+        run efctl store $wrong
+        [ "$status" -eq 2 ]
+    done
+    [ ! -e x.ndjson ]
 }
 
 # fits SCHEMA SOCKET PATH: what a daemon answers is as doc/openapi.json says.

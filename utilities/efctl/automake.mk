@@ -9,6 +9,8 @@ utilities_efctl_libefctl_a_SOURCES = \
 	utilities/efctl/neighbours.c utilities/efctl/neighbours.h \
 	utilities/efctl/output.c utilities/efctl/output.h \
 	utilities/efctl/status.c \
+	utilities/efctl/store.c \
+	utilities/efctl/store_view.c utilities/efctl/store_view.h \
 	utilities/efctl/switches.c \
 	utilities/efctl/table.c utilities/efctl/table.h \
 	utilities/efctl/text.c utilities/efctl/text.h \
@@ -19,6 +21,7 @@ utilities_efctl_libefctl_a_SOURCES = \
 	utilities/efctl/trace_export.c utilities/efctl/trace_export.h \
 	utilities/efctl/trace_fetch.c utilities/efctl/trace_fetch.h \
 	utilities/efctl/trace_follow.c utilities/efctl/trace_follow.h \
+	utilities/efctl/trace_options.c utilities/efctl/trace_options.h \
 	utilities/efctl/trace_view.c utilities/efctl/trace_view.h \
 	utilities/efctl/views.h
 

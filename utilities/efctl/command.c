@@ -53,7 +53,7 @@ print_version(void)
     return EFCTL_OK;
 }
 
-enum { MAX_GROUPS = 5 }; /* With the one that ends the list. */
+enum { MAX_GROUPS = 6 }; /* With the one that ends the list. */
 
 /* The command's own `groups`, then those of all commands, into `all`. */
 static void

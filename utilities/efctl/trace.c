@@ -6,67 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/parse_number.h"
-#include "base/time.h"
 #include "utilities/efctl/command.h"
 #include "utilities/efctl/json_get.h"
 #include "utilities/efctl/trace_errors.h"
 #include "utilities/efctl/trace_export.h"
 #include "utilities/efctl/trace_fetch.h"
 #include "utilities/efctl/trace_follow.h"
+#include "utilities/efctl/trace_options.h"
 #include "utilities/efctl/trace_view.h"
 
 enum { DEFAULT_LIMIT = 10, MAX_ID_LEN = 16 };
 
 struct options {
-    struct efctl_trace_query query;
-    const char *last, *id, *pcapng;
+    struct efctl_trace_options which;
+    const char *id, *pcapng;
     bool ndjson, follow;
-    char start[64]; /* "-5m" of --last 5m. */
 };
-
-static int
-set_condition(void *ctx, const char *value, struct ef_error *err)
-{
-    ((struct options *) ctx)->query.condition = value;
-    return 0;
-}
-
-/* The controller reads the time by its own clock; here only its form is checked. */
-static int
-set_start(void *ctx, const char *value, struct ef_error *err)
-{
-    struct ef_time time;
-    ((struct options *) ctx)->query.start = value;
-    return ef_time_parse(value, ef_time_real(), &time, err);
-}
-
-static int
-set_end(void *ctx, const char *value, struct ef_error *err)
-{
-    struct ef_time time;
-    ((struct options *) ctx)->query.end = value;
-    return ef_time_parse(value, ef_time_real(), &time, err);
-}
-
-static int
-set_last(void *ctx, const char *value, struct ef_error *err)
-{
-    struct options *options = ctx;
-    int64_t ns;
-    int rc = ef_duration_parse(value, &ns, err);
-    if (!rc && (ns <= 0 || strlen(value) + 2 > sizeof options->start)) {
-        rc = ef_error_set(err, -EINVAL, "--last %.40s: the duration must be positive", value);
-    }
-    options->last = value;
-    return rc;
-}
-
-static int
-set_limit(void *ctx, const char *value, struct ef_error *err)
-{
-    return ef_parse_u64(value, "--limit", 0, UINT32_MAX, &((struct options *) ctx)->query.limit, err);
-}
 
 static int
 set_id(void *ctx, const char *value, struct ef_error *err)
@@ -81,7 +36,7 @@ set_id(void *ctx, const char *value, struct ef_error *err)
 static int
 set_details(void *ctx, const char *value, struct ef_error *err)
 {
-    ((struct options *) ctx)->query.details = true;
+    ((struct options *) ctx)->which.query.details = true;
     return 0;
 }
 
@@ -107,12 +62,6 @@ set_follow(void *ctx, const char *value, struct ef_error *err)
 }
 
 static const struct ef_option option_table[] = {
-    {"condition", 0, "COND", "only traces for which COND holds, such as\n'trace.loop' or 'trace.hops > 5'",
-     set_condition},
-    {"last", 0, "DURATION", "only traces of the last 30s, 5m, 2h ...", set_last},
-    {"start", 0, "TIME", "only traces that start at TIME or later\n(2026-11-21T02:30:00Z, or an age: -5m)", set_start},
-    {"end", 0, "TIME", "only traces that start at TIME or earlier", set_end},
-    {"limit", 'n', "N", "the newest N traces, 0 for all (default 10)", set_limit},
     {"id", 0, "ID", "the trace with this id (or its beginning), in\nfull detail", set_id},
     {"details", 'd', NULL, "all that is known of each trace, and its bytes", set_details},
     {"follow", 'f', NULL, "go on and show traces as they come", set_follow},
@@ -121,35 +70,16 @@ static const struct ef_option option_table[] = {
     {0},
 };
 
-/* Joins the words of a filter that was written without quotes. The caller
- * frees it; NULL if there is none. */
-static char *
-join_words(int n, char *const words[])
-{
-    size_t len = 0;
-    for (int i = 0; i < n; i++) {
-        len += strlen(words[i]) + 1;
-    }
-    char *text = n ? calloc(1, len + 1) : NULL;
-    for (int i = 0; i < n && text; i++) {
-        strcat(i ? strcat(text, " ") : text, words[i]);
-    }
-    return text;
-}
-
 static int
 check_together(const struct options *options, bool json, struct ef_error *err)
 {
-    if (options->last && (options->query.start || options->query.end)) {
-        return ef_error_set(err, -EINVAL, "--last already says the time: leave out --start and --end");
-    }
     if (json + options->ndjson + (options->pcapng != NULL) > 1) {
         return ef_error_set(err, -EINVAL, "choose one of --json, --ndjson and --pcapng");
     }
     if (options->id && (options->follow || options->pcapng)) {
         return ef_error_set(err, -EINVAL, "--id goes neither with --follow nor with --pcapng");
     }
-    if (options->follow && (json || options->pcapng || options->query.end)) {
+    if (options->follow && (json || options->pcapng || options->which.query.end)) {
         return ef_error_set(err, -EINVAL, "--follow does not end: use --ndjson instead of --json, --pcapng or --end");
     }
     return 0;
@@ -219,11 +149,11 @@ show(struct efctl_context *context, struct options *options, json_t *traces, con
     }
     if (!context->out.json && !json_array_size(traces)) {
         json_t *status = get_if_possible(context, "/v1/status");
-        options->query.status = status;
-        efctl_output_document(&context->out, document, efctl_trace_view, &options->query);
+        options->which.query.status = status;
+        efctl_output_document(&context->out, document, efctl_trace_view, &options->which.query);
         json_decref(status);
     } else {
-        efctl_output_document(&context->out, document, efctl_trace_view, &options->query);
+        efctl_output_document(&context->out, document, efctl_trace_view, &options->which.query);
     }
     json_decref(document);
 }
@@ -235,10 +165,10 @@ fetch_and_show(struct efctl_context *context, struct options *options)
     struct efctl_trace_sink sink = {take, &collector};
     struct efctl_failure failure;
     json_t *end;
-    int status = EFCTL_OK, rc = efctl_trace_fetch(&context->client, &options->query, &sink, &end, &failure);
+    int status = EFCTL_OK, rc = efctl_trace_fetch(&context->client, &options->which.query, &sink, &end, &failure);
     if (rc) {
         json_decref(collector.traces);
-        return rc == -EPIPE ? EFCTL_OK : efctl_trace_fail(&options->query, &failure);
+        return rc == -EPIPE ? EFCTL_OK : efctl_trace_fail(&options->which.query, &failure);
     }
     if (options->ndjson) {
         efctl_output_json_line(&context->out, end);
@@ -256,12 +186,12 @@ static int
 answer(struct efctl_context *context, struct options *options)
 {
     if (options->pcapng) {
-        return efctl_trace_export(context, &options->query, options->pcapng);
+        return efctl_trace_export(context, &options->which.query, options->pcapng, "pcapng");
     }
     bool for_people = !context->out.json && !options->ndjson;
     json_t *topology = for_people ? get_if_possible(context, "/v1/topology") : NULL;
-    options->query.topology = topology;
-    int status = options->follow ? efctl_trace_follow(context, &options->query, options->ndjson)
+    options->which.query.topology = topology;
+    int status = options->follow ? efctl_trace_follow(context, &options->which.query, options->ndjson)
                                  : fetch_and_show(context, options);
     json_decref(topology);
     return status;
@@ -270,27 +200,24 @@ answer(struct efctl_context *context, struct options *options)
 static int
 run(struct efctl_context *context, int argc, char *argv[])
 {
-    struct options options = {.query.limit = DEFAULT_LIMIT};
-    const struct ef_option_group groups[] = {{"Options", option_table, &options}, {0}};
+    struct options options = {.which.query.limit = DEFAULT_LIMIT};
+    const struct ef_option_group groups[] = {
+        {"Which traces", efctl_trace_option_table, &options.which}, {"Options", option_table, &options}, {0}};
     int status = efctl_command_parse(&efctl_trace, context, groups, &argc, argv);
     if (status != EFCTL_GO_ON) {
         return status;
     }
     struct ef_error err;
-    if (check_together(&options, context->out.json, &err)) {
+    if (efctl_trace_options_finish(&options.which, &err) || check_together(&options, context->out.json, &err)) {
         return efctl_usage_error(&efctl_trace, &err);
     }
-    if (options.last) {
-        snprintf(options.start, sizeof options.start, "-%s", options.last);
-        options.query.start = options.start;
-    }
     if (options.id) {
-        options.query.id = options.id;
-        options.query.limit = 0;
-        options.query.details = true;
+        options.which.query.id = options.id;
+        options.which.query.limit = 0;
+        options.which.query.details = true;
     }
-    char *filter = join_words(argc, argv);
-    options.query.filter = filter;
+    char *filter = efctl_join_words(argc, argv);
+    options.which.query.filter = filter;
     status = answer(context, &options);
     free(filter);
     return status;
@@ -299,7 +226,7 @@ run(struct efctl_context *context, int argc, char *argv[])
 const struct efctl_command efctl_trace = {
     "trace",
     "[FILTER]",
-    "Shows which way packets took: one block per packet, one line per switch",
+    "Shows which way packets took: one block per packet, one line per switch; the newest 10 unless told",
     "  efctl trace                                         the newest ten\n"
     "  efctl trace 'ip.dst == 10.4.0.0/16 && tcp.port == 80'\n"
     "  efctl trace --condition trace.loop --last 1h        packets that went in circles\n"

@@ -60,17 +60,17 @@ finish(struct export *export, int rc)
 }
 
 int
-efctl_trace_export(struct efctl_context *context, const struct efctl_trace_query *query, const char *path)
+efctl_trace_export(struct efctl_context *context, const struct efctl_trace_query *query, const char *path,
+                   const char *format)
 {
     struct efctl_failure failure;
     struct export export = {.path = path, .to_stdout = !strcmp(path, "-"), .failure = &failure};
-    if (export.to_stdout && isatty(STDOUT_FILENO)) {
+    if (export.to_stdout && !strcmp(format, "pcapng") && isatty(STDOUT_FILENO)) {
         struct ef_error err;
-        ef_error_set(&err, -EINVAL,
-                     "a capture is not for a terminal; write --pcapng FILE, or pipe it into tshark -r -");
+        ef_error_set(&err, -EINVAL, "a capture is not for a terminal; write it to a file, or pipe it into tshark -r -");
         return efctl_usage_error(&efctl_trace, &err);
     }
-    char *request = efctl_trace_path(query, "pcapng");
+    char *request = efctl_trace_path(query, format);
     const struct efctl_client_sink sink = {.data = on_data, .ctx = &export};
     int rc = finish(&export, efctl_client_get(&context->client, request, &sink, &failure));
     free(request);

@@ -18,6 +18,7 @@
 
 #include "base/time.h"
 #include "base/util.h"
+#include "utilities/efctl/store_view.h"
 #include "utilities/efctl/trace_errors.h"
 #include "utilities/efctl/trace_view.h"
 #include "utilities/efctl/views.h"
@@ -113,6 +114,23 @@ switches(void **state)
 }
 
 static void
+stores(void **state)
+{
+    struct efctl_trace_query query = {.limit = 2};
+    check("store", "store", efctl_store_view, &now, false, false);
+    check("store-bad", "store-bad", efctl_store_view, &now, false, false);
+    check("store-bad", "store-bad-coloured", efctl_store_view, &now, false, true);
+    check("status-bad", "store-of-status-bad", efctl_store_view, &now, false, false);
+    check("status-empty", "store-empty", efctl_store_view, &now, false, false);
+    static const char *const traces[] = {"trace", "trace-more", "trace-loop", "trace-none", "trace-hostile"};
+    for (size_t i = 0; i < EF_ARRAY_SIZE(traces); i++) {
+        char golden[64];
+        snprintf(golden, sizeof golden, "store-%s", traces[i]);
+        check(traces[i], golden, efctl_store_traces_view, &query, false, false);
+    }
+}
+
+static void
 small_views(void **state)
 {
     static const struct {
@@ -131,7 +149,8 @@ small_views(void **state)
 static void
 traces(void **state)
 {
-    static const char *const names[] = {"trace", "trace-more", "trace-loop", "trace-marks", "trace-fates", "trace-hostile"};
+    static const char *const names[] = {"trace",       "trace-more",  "trace-loop",
+                                        "trace-marks", "trace-fates", "trace-hostile"};
     json_t *topology = load("topology");
     struct efctl_trace_query query = {.limit = 10, .topology = topology};
     for (size_t i = 0; i < EF_ARRAY_SIZE(names); i++) {
@@ -226,6 +245,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(switches),
+        cmocka_unit_test(stores),
         cmocka_unit_test(small_views),
         cmocka_unit_test(traces),
         cmocka_unit_test(nothing_found_comes_with_a_hint),

@@ -24,9 +24,9 @@ struct row {
 };
 
 static const struct ef_row_column columns[] = {
-    {"time", EF_ROW_TIME, offsetof(struct row, time)},
-    {"number", EF_ROW_U64, offsetof(struct row, number)},
-    {"group", EF_ROW_U32, offsetof(struct row, group)},
+    {.name = "time", .type = EF_ROW_TIME, .offset = offsetof(struct row, time)},
+    {.name = "number", .type = EF_ROW_U64, .offset = offsetof(struct row, number)},
+    {.name = "group", .type = EF_ROW_U32, .offset = offsetof(struct row, group)},
 };
 static const struct ef_row_schema schema = {
     .columns = columns, .n_columns = 3, .row_bytes = sizeof(struct row), .sort = {2, 0}, .n_sort = 2};
