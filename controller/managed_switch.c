@@ -286,16 +286,11 @@ managed_switch_create(struct event_base *base, const struct topology_switch *nod
 {
     static const char absent[] = "this Open vSwitch has no Everflow table; it needs the patched build";
     static const char *const root_columns[] = {"everflow", NULL};
-    static const char *const everflow_columns[] = {"source_ip",     "targets",
-                                                   "encap",         "classes",
-                                                   "debug_dscp",    "sample_bits",
-                                                   "truncate",      "sample_value",
-                                                   "rate_kpps",     "decap",
-                                                   "probe_sources", "burst",
-                                                   "external_ids",  "statistics",
-                                                   "status",        "routing",
-                                                   "ttl_exceeded",  "ttl_exceeded_rate",
-                                                   "rules",         NULL};
+    static const char *const everflow_columns[] = {
+        "source_ip",    "targets",      "encap",     "classes", "debug_dscp",    "sample_bits",
+        "truncate",     "sample_value", "rate_kpps", "decap",   "probe_sources", "burst",
+        "external_ids", "statistics",   "status",    "routing", "ttl_exceeded",  "ttl_exceeded_rate",
+        "egress",       "drop_copies",  "rules",     NULL};
     static const char *const rule_columns[] = {"name",         "match",  "action",     "sample_bits", "idle_timeout",
                                                "hard_timeout", "status", "statistics", NULL};
     static const struct ef_ovsdb_table tables[] = {{"Open_vSwitch", root_columns, absent},

@@ -11,6 +11,7 @@ EXTRA_DIST += test/system/replay.bats
 EXTRA_DIST += test/system/accounting.bats
 EXTRA_DIST += test/system/line.bash test/system/line.bats test/system/reconfigure.bats
 EXTRA_DIST += test/system/drop.bats
+EXTRA_DIST += test/system/egress.bats
 EXTRA_DIST += test/system/traceroute.bats
 EXTRA_DIST += test/system/budget.bats
 EXTRA_DIST += test/system/parquet_oracle.bats test/system/parquet_oracle/compare.mjs \
