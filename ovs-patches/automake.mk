@@ -58,7 +58,7 @@ EXTRA_DIST += \
 	test/vectors/ovs/vlan-gre.pcap
 
 # Up to date is decided by the script, from the contents of what goes in.
-.PHONY: ovs ovs-check check-ovs ovs-dpdk check-ovs-dpdk
+.PHONY: ovs ovs-check check-ovs ovs-dpdk check-ovs-dpdk ovs-stock-dpdk bench-ovs
 ovs:
 	$(srcdir)/ovs-patches/build --source $(OVS_SOURCE) --into $(builddir)/ovs $(if $(OVS_JOBS),--jobs $(OVS_JOBS))
 ovs-check: ovs
@@ -73,3 +73,10 @@ ovs-dpdk:
 check-ovs-dpdk: ovs ovs-dpdk test-tools
 	EF_SOURCE=$(abs_top_srcdir) EF_BUILD=$(abs_builddir) EF_OVS_PREFIX=$(abs_builddir)/ovs/install \
 	  bats --tap $(srcdir)/test/system/datapaths.bats $(srcdir)/test/system/reconfigure.bats
+# What Everflow costs there, next to the unpatched switch; as root. BENCH_OVS is
+# given to test/bench/ovs/bench-ovs: BENCH_OVS="--rounds 3".
+ovs-stock-dpdk:
+	$(srcdir)/ovs-patches/build --stock --dpdk --source $(OVS_SOURCE) --into $(builddir)/ovs-stock-dpdk $(if $(OVS_JOBS),--jobs $(OVS_JOBS))
+bench-ovs: ovs-dpdk ovs-stock-dpdk
+	$(srcdir)/test/bench/ovs/bench-ovs --stock $(abs_builddir)/ovs-stock-dpdk/install \
+	  --patched $(abs_builddir)/ovs-dpdk/install $(BENCH_OVS)
