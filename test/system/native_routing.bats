@@ -114,6 +114,25 @@ cross() {
     jq -e '.switches[0].copies == 0' "$LINE_DIR/result"
 }
 
+first_hop_is() {
+    [ "$(ip netns exec "$LINE-t" timeout 20 traceroute -n -s 10.9.0.3 -q 1 -w 1 -m 1 10.99.0.1 | awk 'NR == 2 { print $2 }')" = "$1" ]
+}
+
+@test "ICMP time exceeded takes the same way, also to a neighbor that was not known" {
+    ip -n "$LINE-t" route add 10.99.0.0/16 via 10.9.0.2
+    ip -n "$LINE-t" route add 10.255.0.1 via 10.9.0.2
+    line_switch 1 ovs-ofctl add-flow br0 "priority=40000,in_port=3,ip,nw_dst=10.99.0.0/16,actions=dec_ttl,output:2"
+    # The switch has seen nothing of this one.
+    ip -n "$LINE-t" address add 10.9.0.3/24 dev c1
+    first_hop_is "*"
+    line_switch 1 ovs-vsctl set Everflow . ttl_exceeded=true
+    wait_until 10 first_hop_is 10.255.0.1
+    [ "$(line_count 1 ttl_exceeded_sent)" -ge 1 ]
+    [ "$(line_count 1 ttl_exceeded_no_neighbor)" -ge 1 ]
+    line_switch 1 ovs-vsctl set Everflow . ttl_exceeded=false
+    first_hop_is "*"
+}
+
 @test "over IPv6" {
     line_switch 1 ovs-vsctl set Everflow . 'source_ip="fd00:255::1"' 'targets="fd00:ffff::1"'
     target_is "no route"
