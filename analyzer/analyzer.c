@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LEAST_STORE_SHARE = 4 }; /* Of --memory, for closed traces. */
+
 /* `n` zeroed structs of a type that is aligned to cache lines (its size is then
  * a multiple of one), or NULL. */
 static void *
@@ -42,7 +44,7 @@ init_ingests(struct ef_analyzer *a, struct ef_error *err)
             .feed_slots = a->plan.feed_slots,
             .n_workers = a->config.n_workers,
             .bells = a->bells,
-            .takes_loss_reports = a->last_hops,
+            .takes_loss_reports = a->takes_topology,
         };
         a->losses[a->n_ingests] = &a->ingests[a->n_ingests].losses;
         int rc = ef_ingest_init(&a->ingests[a->n_ingests], &config, err);
@@ -66,7 +68,8 @@ init_workers(struct ef_analyzer *a, struct ef_error *err)
             .n_ingests = a->config.n_sources,
             .bell = &a->bells[a->n_workers],
             .store = a->store,
-            .judge.last_hops = a->last_hops,
+            .judge.may_learn = a->takes_topology,
+            .topology = a->topology,
             .judge.losses = a->losses,
             .judge.n_losses = a->config.n_sources,
             .load_ports = a->plan.load_ports,
@@ -81,11 +84,25 @@ init_workers(struct ef_analyzer *a, struct ef_error *err)
     return 0;
 }
 
+/* A topology may come later, from the controller; if --memory is so little that
+ * what it needs would take more than a part of the closed traces' room, it is refused then. */
+static int
+make_plan(struct ef_analyzer *a, struct ef_error *err)
+{
+    const struct ef_analyzer_config *c = &a->config;
+    a->takes_topology = true;
+    int rc = ef_memory_plan_make(&a->plan, c->memory_bytes, c->n_sources, c->n_workers, true, err);
+    if (!c->topology && (rc || a->plan.store_bytes < c->memory_bytes / LEAST_STORE_SHARE)) {
+        a->takes_topology = false;
+        rc = ef_memory_plan_make(&a->plan, c->memory_bytes, c->n_sources, c->n_workers, false, err);
+    }
+    return rc;
+}
+
 static int
 init(struct ef_analyzer *a, struct ef_error *err)
 {
-    int rc = ef_memory_plan_make(&a->plan, a->config.memory_bytes, a->config.n_sources, a->config.n_workers,
-                                 a->config.topology, err);
+    int rc = make_plan(a, err);
     if (rc) {
         return rc;
     }
@@ -101,7 +118,10 @@ init(struct ef_analyzer *a, struct ef_error *err)
     if (!a->bells || !a->ingests || !a->workers) {
         return ef_error_set(err, -ENOMEM, "out of memory");
     }
-    if (a->config.topology && (rc = ef_last_hops_load(a->config.topology, &a->last_hops, err))) {
+    if (ef_current_topology_create(a->config.n_workers, &a->topology)) {
+        return ef_error_set(err, -ENOMEM, "out of memory");
+    }
+    if (a->config.topology && (rc = ef_current_topology_load(a->topology, a->config.topology, err))) {
         return rc;
     }
     if ((rc = ef_trace_store_create(a->config.n_workers, a->plan.store_bytes, a->plan.query_bytes, &a->store, err)) ||
@@ -164,7 +184,7 @@ ef_analyzer_destroy(struct ef_analyzer *a)
     }
     ef_archiver_destroy(a->archiver);
     ef_trace_store_destroy(a->store);
-    ef_last_hops_destroy(a->last_hops);
+    ef_current_topology_destroy(a->topology);
     ef_filter_counters_destroy(a->counters);
     ef_keep_deinit(&a->keep);
     free(a->workers);

@@ -25,7 +25,7 @@ struct ef_analyzer_config {
     uint64_t memory_bytes;
     int64_t idle_ns;
     const char *keep;                  /* See keep.h; NULL: all. */
-    const char *topology;              /* A file, see last_hops.h; or NULL. */
+    const char *topology;              /* A file, see last_hops.h; or NULL: perhaps later. */
     struct ef_archiver_config archive; /* `dir` NULL: none. */
     uint8_t debug_dscp;                /* A mask of DSCP bits, see ef_trace_finish(). */
 };
@@ -35,8 +35,9 @@ struct ef_analyzer {
     struct ef_memory_plan plan;
     struct ef_time started; /* Monotonic time. */
     struct ef_trace_store *store;
-    struct ef_archiver *archiver;   /* NULL without an archive. */
-    struct ef_last_hops *last_hops; /* NULL without a topology. */
+    struct ef_archiver *archiver; /* NULL without an archive. */
+    struct ef_current_topology *topology;
+    bool takes_topology; /* There is memory for what its verdicts need. */
     struct ef_keep keep;
     struct ef_filter_counters *counters;
     const struct ef_loss_table *losses[EF_ANALYZER_MAX_SOURCES];

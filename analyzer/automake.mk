@@ -7,11 +7,13 @@ analyzer_libanalyzer_a_SOURCES = \
 	analyzer/conf.c analyzer/conf.h \
 	analyzer/control.c analyzer/control.h \
 	analyzer/copy_record.c analyzer/copy_record.h \
+	analyzer/current_topology.c analyzer/current_topology.h \
 	analyzer/explain.c analyzer/explain.h \
 	analyzer/feed.c analyzer/feed.h \
 	analyzer/filter_counters.c analyzer/filter_counters.h \
 	analyzer/http.c analyzer/http.h \
 	analyzer/http_counters.c \
+	analyzer/http_topology.c \
 	analyzer/http_traces.c \
 	analyzer/ingest.c analyzer/ingest.h \
 	analyzer/judge.c analyzer/judge.h \

@@ -157,7 +157,7 @@ static const struct ef_option options[] = {
      set_debug_dscp},
     {"topology", 't', "FILE",
      "which switch each host is behind, as ef-fabric topology --json writes it:\n"
-     "without it no packet can be called dropped",
+     "else it is the controller that tells; without either no packet can be called dropped",
      set_topology},
     {"keep", 0, "WHAT",
      "which traces to keep, all others only count: all (the default), classes of\n"

@@ -218,6 +218,8 @@ ef_http_serve(struct ef_analyzer *analyzer, struct ef_http_server *server)
     static const struct ef_http_route routes[] = {
         {"GET", "/v1/traces", ef_http_traces_params, ef_http_get_traces},
         {"GET", "/v1/status", NULL, get_status},
+        {"GET", "/v1/topology", NULL, ef_http_get_topology},
+        {"PUT", "/v1/topology", NULL, ef_http_put_topology},
         {"GET", "/v1/load", NULL, ef_http_get_load},
         {"GET", "/v1/counters", NULL, ef_http_get_counters},
         {"POST", "/v1/counters", NULL, ef_http_add_counter},

@@ -16,6 +16,9 @@ void ef_http_serve(struct ef_analyzer *analyzer, struct ef_http_server *server);
 void ef_http_get_traces(struct ef_http_request *req, void *ctx);
 extern const char *const ef_http_traces_params[];
 
+/* The handlers of the topology, in http_topology.c; `ctx` is the analyzer. */
+ef_http_handler ef_http_get_topology, ef_http_put_topology;
+
 /* The handlers of load and counters, in http_counters.c, and what GET
  * /v1/counters lists. `ctx` is the analyzer. */
 ef_http_handler ef_http_get_load, ef_http_get_counters, ef_http_add_counter, ef_http_get_counter,

@@ -21,7 +21,7 @@ enum { LEARN_EVERY = 8 };
 int
 ef_judge_init(struct ef_judge *judge)
 {
-    return judge->last_hops ? ef_transit_table_init(&judge->transits) : 0;
+    return judge->last_hops || judge->may_learn ? ef_transit_table_init(&judge->transits) : 0;
 }
 
 void

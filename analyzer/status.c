@@ -241,7 +241,7 @@ ef_status_json(const struct ef_analyzer *analyzer)
     ef_time_format(s.store.oldest, oldest);
     return json_pack(
         "{s:s, s:s, s:s, s:f, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s?, "
-        "s:I, s:o, s:o, s:o, s:I, s:o, s:o?, s:s, s:I, s:I}",
+        "s:I, s:o, s:o, s:o, s:I, s:o, s:o?, s:s, s:I, s:I, s:s}",
         "role", "analyzer", "name", analyzer->config.name, "version", PACKAGE_VERSION, "uptime_s", s.uptime_s,
         "copies_received", (json_int_t) s.copies_received, "copies_assembled", (json_int_t) s.copies_assembled, "drops",
         drops_json(&s), "traces_open", (json_int_t) (s.traces_opened - s.traces_closed), "traces_open_limit",
@@ -253,7 +253,8 @@ ef_status_json(const struct ef_analyzer *analyzer)
         s.store.has_oldest ? oldest : NULL, "queries_open", (json_int_t) s.store.n_queries, "sources",
         sources_json(analyzer), "switches", ef_status_switches(analyzer), "fates", fates_json(&s), "loss_reports",
         (json_int_t) s.loss_reports, "indexes", indexes_json(&s), "archive", archive_json(&s), "keep",
-        analyzer->keep.text, "traces_unkept", (json_int_t) s.traces_unkept, "counters", n_counters(analyzer));
+        analyzer->keep.text, "traces_unkept", (json_int_t) s.traces_unkept, "counters", n_counters(analyzer),
+        "topology", ef_current_topology_digest(analyzer->topology));
 }
 
 /* --- Health ---------------------------------------------------------------------- */

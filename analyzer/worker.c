@@ -144,6 +144,9 @@ ef_worker_turn(struct ef_worker *w)
     }
     note_losses(w);
     ef_filter_counters_turn(w->config.counters, w->config.number);
+    if (w->config.topology) {
+        w->judge.last_hops = ef_current_topology_use(w->config.topology, w->config.number);
+    }
     /* Closing makes room for what comes. */
     worked = close_due(w, reached);
     for (unsigned i = 0; !worked && i < w->config.n_ingests; i++) {

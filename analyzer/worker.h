@@ -14,6 +14,7 @@
 #include <pthread.h>
 
 #include "analyzer/assemble.h"
+#include "analyzer/current_topology.h"
 #include "analyzer/filter_counters.h"
 #include "analyzer/ingest.h"
 #include "analyzer/judge.h"
@@ -28,8 +29,9 @@ struct ef_worker_config {
     unsigned n_ingests;
     struct ef_bell *bell;
     struct ef_trace_store *store;
-    struct ef_judge judge; /* Its beginning; the worker has one of its own. */
-    uint32_t load_ports;   /* See load_table.h. */
+    struct ef_judge judge;                /* Its beginning; the worker has one of its own. */
+    struct ef_current_topology *topology; /* NULL: that of `judge`. */
+    uint32_t load_ports;                  /* See load_table.h. */
     const struct ef_keep *keep;
     struct ef_filter_counters *counters;
 };

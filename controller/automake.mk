@@ -9,11 +9,13 @@ controller_libcontroller_a_SOURCES = \
 	controller/document.c controller/document.h \
 	controller/everflow_row.c controller/everflow_row.h \
 	controller/everflow_rules.c controller/everflow_rules.h \
+	controller/fan_out.c controller/fan_out.h \
 	controller/hop_frame.c controller/hop_frame.h \
 	controller/managed_switch.c controller/managed_switch.h \
 	controller/peer_poll.c controller/peer_poll.h \
 	controller/text.h \
 	controller/topology.c controller/topology.h \
+	controller/topology_push.c controller/topology_push.h \
 	controller/trace_export.c controller/trace_export.h \
 	controller/trace_query.c controller/trace_query.h \
 	controller/trace_record.c controller/trace_record.h

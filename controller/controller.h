@@ -8,6 +8,7 @@
 #include "controller/configuration.h"
 #include "controller/managed_switch.h"
 #include "controller/topology.h"
+#include "controller/topology_push.h"
 #include "net/http_server.h"
 
 struct ef_control;
@@ -19,6 +20,7 @@ struct controller {
     struct managed_switch **switches; /* As many as the topology has. */
     size_t n_switches;
     struct ef_http_server *http;
+    struct topology_push *push;
     struct ef_time started; /* Monotonic. */
     struct {
         uint64_t queries, traces, incomplete; /* Answers to /v1/traces; traces in them; those not complete. */

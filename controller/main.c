@@ -116,7 +116,11 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
         return rc;
     }
     control_commands_add(c, *control);
-    return start_switches(c, err);
+    rc = start_switches(c, err);
+    if (!rc) {
+        c->push = topology_push_start(c->base, &c->configuration, &c->topology);
+    }
+    return rc;
 }
 
 static void
@@ -124,6 +128,7 @@ stop(struct controller *c, struct ef_control *control)
 {
     ef_http_server_destroy(c->http);
     ef_control_destroy(control);
+    topology_push_stop(c->push);
     for (size_t i = 0; i < c->n_switches; i++) {
         managed_switch_destroy(c->switches[i]);
     }

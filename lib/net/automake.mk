@@ -6,6 +6,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/net/http_server.c lib/net/http_server.h \
 	lib/net/http_server_private.h \
 	lib/net/http_stream.c \
+	lib/net/json_digest.c lib/net/json_digest.h \
 	lib/net/json_framer.c lib/net/json_framer.h \
 	lib/net/jsonrpc.c lib/net/jsonrpc.h \
 	lib/net/metrics.c lib/net/metrics.h \

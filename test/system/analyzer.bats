@@ -119,7 +119,7 @@ says() {
         and .copies_assembled == 15000 and ([.drops[]] | add) == 0 and .traces_open == 0 and .traces_closed == 3000
         and .traces_evicted == 0 and (.oldest | startswith("2026-11-21T02:30:0")) and .sources[0].state == "ended"
         and .switches["10.255.0.5"] == {"copies": 3000, "first_sequence": 0, "last_sequence": 2999}
-        and (.memory | .source_rings + .worker_rings + .open_traces + .switch_counts + .closed_traces + .answers + .counters) == .memory_bytes'
+        and (.memory | .source_rings + .worker_rings + .open_traces + .switch_counts + .closed_traces + .answers + .counters + .fates) == .memory_bytes'
     get /metrics >"$BATS_TEST_TMPDIR/metrics"
     grep -qx 'everflow_copies_assembled_total 15000' "$BATS_TEST_TMPDIR/metrics"
     grep -qx 'everflow_drops_total{reason="table_full"} 0' "$BATS_TEST_TMPDIR/metrics"

@@ -24,3 +24,4 @@ EXTRA_DIST += test/system/probe.bats test/system/listening.py
 EXTRA_DIST += test/system/tls.bats
 EXTRA_DIST += test/system/counting.bats
 EXTRA_DIST += test/system/faults.bats
+EXTRA_DIST += test/system/topology_push.bats

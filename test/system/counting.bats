@@ -25,6 +25,7 @@ setup() {
 
 teardown() {
     local pid
+    exec {COPIES}>&- # Who waits for more sees the end.
     for pid in "${PIDS[@]}"; do
         kill "$pid" 2>/dev/null || :
         wait "$pid" 2>/dev/null || :
