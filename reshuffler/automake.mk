@@ -2,6 +2,7 @@
 noinst_LIBRARIES += reshuffler/libreshuffler.a
 reshuffler_libreshuffler_a_SOURCES = \
 	reshuffler/analyzers.c reshuffler/analyzers.h \
+	reshuffler/answer.c reshuffler/answer.h \
 	reshuffler/conf.c reshuffler/conf.h \
 	reshuffler/explain.c reshuffler/explain.h \
 	reshuffler/forward.c reshuffler/forward.h \
@@ -13,6 +14,7 @@ reshuffler_libreshuffler_a_SOURCES = \
 	reshuffler/outer_ip.c reshuffler/outer_ip.h \
 	reshuffler/plan.c reshuffler/plan.h \
 	reshuffler/plan_cell.c reshuffler/plan_cell.h \
+	reshuffler/responder.c reshuffler/responder.h \
 	reshuffler/status.c reshuffler/status.h \
 	reshuffler/steer.c reshuffler/steer.h \
 	reshuffler/switch_accounts.c reshuffler/switch_accounts.h \

@@ -75,6 +75,13 @@ set_ring(void *ctx, const char *value, struct ef_error *err)
 }
 
 static int
+set_answer(void *ctx, const char *value, struct ef_error *err)
+{
+    ((struct ef_conf *) ctx)->answers = true;
+    return 0;
+}
+
+static int
 set_http(void *ctx, const char *value, struct ef_error *err)
 {
     ((struct ef_conf *) ctx)->http = value;
@@ -93,6 +100,10 @@ static const struct ef_option options[] = {
      "once or more, each has its own thread; required",
      add_source},
     {"sink", 0, "SPEC", "where copies go out, ip[@NETNS] (default ip), dpdk:DEVICE#MAC or pcap:FILE", set_sink},
+    {"answer", 0, NULL,
+     "answer ARP, neighbor solicitations and pings for the VIPs at the sources'\n"
+     "interfaces, where no kernel has them (afpacket only)",
+     set_answer},
     {"ring", 0, "SIZE", "memory of each source's receive ring, 1M to 1G (default 32M)", set_ring},
     {"http", 0, "ADDRESS", "serve /v1/status, /v1/analyzers and /metrics, such as 127.0.0.1:8790 or unix:PATH",
      set_http},
@@ -115,6 +126,12 @@ check(struct ef_conf *conf, struct ef_error *err)
     }
     if (conf->n_sources > 1 && !strncmp(conf->sink, "pcap", 4)) {
         return ef_error_set(err, -EINVAL, "--sink: a capture file takes the copies of one --source only");
+    }
+    for (unsigned i = 0; conf->answers && i < conf->n_sources; i++) {
+        if (strncmp(conf->sources[i], "afpacket:", 9)) {
+            return ef_error_set(err, -EINVAL, "--answer: only for sources afpacket:IFACE, not for '%.60s'",
+                                conf->sources[i]);
+        }
     }
     return ef_plan_finish(&conf->plan, err);
 }

@@ -15,6 +15,7 @@ struct ef_conf {
     const char *sources[EF_CONF_MAX_SOURCES];
     const char *sink;
     const char *http; /* NULL: no HTTP. */
+    bool answers;     /* ARP, ND and ping for the VIPs. */
     uint64_t ring_bytes;
     struct ef_plan plan;
     struct ef_tls_files tls;

@@ -130,6 +130,20 @@ open_workers(struct program *p, struct ef_error *err)
     return 0;
 }
 
+static int
+open_responders(struct program *p, struct ef_error *err)
+{
+    struct ef_reshuffler *r = &p->reshuffler;
+    for (unsigned i = 0; p->conf.answers && i < p->conf.n_sources; i++) {
+        int rc = ef_responder_create(p->base, &r->members.cell, p->conf.sources[i], &r->responders[i], err);
+        if (rc) {
+            return rc;
+        }
+        r->n_responders++;
+    }
+    return 0;
+}
+
 /* Everything that can fail comes before the first frame is taken. */
 static int
 start(struct program *p, struct ef_error *err)
@@ -142,6 +156,9 @@ start(struct program *p, struct ef_error *err)
     }
     if (!rc) {
         rc = open_workers(p, err);
+    }
+    if (!rc) {
+        rc = open_responders(p, err);
     }
     if (!rc) {
         rc = open_servers(p, err);
@@ -185,6 +202,9 @@ stop(struct program *p)
     ef_control_destroy(p->control);
     for (unsigned i = 0; i < p->reshuffler.n_workers; i++) {
         ef_worker_destroy(p->reshuffler.workers[i]);
+    }
+    for (unsigned i = 0; i < p->reshuffler.n_responders; i++) {
+        ef_responder_destroy(p->reshuffler.responders[i]);
     }
     ef_watch_destroy(p->reshuffler.watch);
     ef_members_deinit(&p->reshuffler.members);

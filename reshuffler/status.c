@@ -91,6 +91,40 @@ vips_json(const struct ef_plan *plan)
     return list;
 }
 
+static const char *const answer_kinds[EF_N_ANSWER_KINDS] = {
+    [EF_ANSWER_ARP] = "arp",
+    [EF_ANSWER_ND] = "nd",
+    [EF_ANSWER_PING] = "ping",
+};
+
+/* Of all responders. */
+static struct ef_responder_stats
+sum_answers(const struct ef_reshuffler *r)
+{
+    struct ef_responder_stats sum = {0}, one;
+    for (unsigned i = 0; i < r->n_responders; i++) {
+        ef_responder_stats(r->responders[i], &one);
+        for (int k = 0; k < EF_N_ANSWER_KINDS; k++) {
+            sum.answers[k] += one.answers[k];
+        }
+        sum.limited += one.limited;
+    }
+    return sum;
+}
+
+/* NULL, which becomes null, without --answer. */
+static json_t *
+answers_json(const struct ef_reshuffler *r)
+{
+    struct ef_responder_stats sum = sum_answers(r);
+    json_t *object = r->n_responders ? json_object() : NULL;
+    for (int k = 0; k < EF_N_ANSWER_KINDS; k++) {
+        json_object_set_new(object, answer_kinds[k], json_integer((json_int_t) sum.answers[k]));
+    }
+    json_object_set_new(object, "limited", json_integer((json_int_t) sum.limited));
+    return object;
+}
+
 static json_t *
 redirected_json(const struct ef_totals *totals)
 {
@@ -106,12 +140,12 @@ status_json(const struct ef_reshuffler *r)
 {
     struct ef_totals totals;
     ef_reshuffler_totals(r, &totals);
-    return json_pack("{s:s, s:s, s:s, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "role", "reshuffler", "name",
+    return json_pack("{s:s, s:s, s:s, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o?}", "role", "reshuffler", "name",
                      r->conf->name, "version", PACKAGE_VERSION, "uptime_s", uptime_s(r), "vips",
                      vips_json(&r->conf->plan), "copies_received", (json_int_t) totals.received, "copies_sent",
                      (json_int_t) totals.sent, "drops", drops_json(&totals), "redirected", redirected_json(&totals),
                      "analyzers", ef_analyzers_json(r), "sources", sources_json(r), "switches",
-                     ef_switch_accounts_json(r));
+                     ef_switch_accounts_json(r), "answers", answers_json(r));
 }
 
 static void
@@ -144,6 +178,16 @@ get_metrics(struct ef_http_request *req, void *ctx)
         ef_metrics_value(&m, (double) totals.redirected[i], "reason", redirects[i], NULL);
     }
     ef_analyzers_add_metrics(r, &totals, &m);
+    if (r->n_responders) {
+        struct ef_responder_stats answers = sum_answers(r);
+        ef_metrics_family(&m, "everflow_answers_total", "counter",
+                          "questions for the VIPs that were answered, by kind");
+        for (int k = 0; k < EF_N_ANSWER_KINDS; k++) {
+            ef_metrics_value(&m, (double) answers.answers[k], "kind", answer_kinds[k], NULL);
+        }
+        ef_metrics_single(&m, "everflow_answers_limited_total", "counter", "questions beyond the rate of answers",
+                          (double) answers.limited);
+    }
     ef_switch_accounts_add_metrics(r, &m);
     ef_metrics_reply(&m, req);
 }

@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "reshuffler/conf.h"
 #include "reshuffler/members.h"
+#include "reshuffler/responder.h"
 #include "reshuffler/watch.h"
 #include "reshuffler/worker.h"
 
@@ -19,6 +20,8 @@ struct ef_reshuffler {
     struct ef_members members;
     struct ef_watch *watch;
     struct ef_worker *workers[EF_CONF_MAX_SOURCES];
+    struct ef_responder *responders[EF_CONF_MAX_SOURCES]; /* None without --answer. */
+    unsigned n_responders;
     unsigned n_workers;
     struct ef_time started_mono;
 };

@@ -23,6 +23,13 @@ test_fuzz_fuzz_forward_LDADD = reshuffler/libreshuffler.a $(EF_LIBS)
 test_fuzz_fuzz_forward_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 EXTRA_DIST += test/fuzz/corpus/forward
 
+FUZZ_TARGETS += test/fuzz/fuzz_answer
+test_fuzz_fuzz_answer_SOURCES = test/fuzz/fuzz_answer.c $(FUZZ_DRIVER)
+test_fuzz_fuzz_answer_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/answer"'
+test_fuzz_fuzz_answer_LDADD = reshuffler/libreshuffler.a $(EF_LIBS)
+test_fuzz_fuzz_answer_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/answer
+
 FUZZ_TARGETS += test/fuzz/fuzz_packet
 test_fuzz_fuzz_packet_SOURCES = test/fuzz/fuzz_packet.c $(FUZZ_DRIVER) \
 	test/unit/packet/check_frame.c test/unit/packet/check_frame.h

@@ -9,6 +9,8 @@
 # Each test is a subshell; it, its setup and its teardown share their variables:
 # shellcheck disable=SC2030,SC2031
 
+bats_require_minimum_version 1.5.0
+
 VIP=10.255.255.1
 VIP6=fd00::ff
 MAC=02:00:00:00:00:10
@@ -315,6 +317,54 @@ has_echo_replies() { # FILE
     [ "$(tshark -r "$D/1.pcap" 2>/dev/null | wc -l)" -eq 1200 ]
 }
 
+# --- Answering for the VIP ----------------------------------------------------
+
+neighbor_is() { # ADDRESS
+    ip -n "$NS-s" neighbor show "$1" dev s0 | grep -Eq " lladdr $MAC .*(REACHABLE|DELAY|STALE)"
+}
+
+ask() { # ADDRESS
+    ip -n "$NS-s" neighbor flush dev s0
+    ip netns exec "$NS-s" ping -nqc 3 -i 0.2 -W 2 "$1"
+}
+
+@test "with --answer, neighbors find the VIPs and ping them, though no kernel has them" {
+    ip -n "$NS-r" address delete "$VIP/32" dev r0
+    ip -n "$NS-r" address delete "$VIP6/128" dev r0
+    ip -n "$NS-s" address add 10.255.255.2/24 dev s0
+    ip -n "$NS-s" address add fd00::2/64 dev s0 nodad
+    run ! ask "$VIP"
+    run ! ask "$VIP6"
+
+    start_ipv4 --answer
+    ask "$VIP"
+    neighbor_is "$VIP"
+    ip netns exec "$NS-s" ping -nqc 1 -W 2 -s 1472 -M "do" "$VIP"
+    run ! ip netns exec "$NS-s" ping -nqc 1 -W 1 10.255.255.3
+    status_is '.answers.arp > 0 and .answers.ping == 4 and .answers.nd == 0 and .answers.limited == 0'
+    # Copies go on; of a flood of questions only so many are answered.
+    local n
+    n=$(make_copies "$D/in.pcap" "$VIP" 20 2 2)
+    ip netns exec "$NS-s" ping -nqfc 3000 "$VIP" >"$D/ping" 3>&- &
+    BACKGROUND+=("$!")
+    send "$D/in.pcap"
+    until_true status_is ".copies_sent == $n and $ADDS_UP"
+    until_true status_is '.answers.limited + .answers.ping > 1000'
+    kill "$PID"
+    wait "$PID"
+
+    start_reshuffler --vip "$VIP6" --analyzer a1=fd99:1::2 --answer
+    ask "$VIP6"
+    neighbor_is "$VIP6"
+    status_is '.answers.nd > 0 and .answers.ping == 3 and .answers.arp == 0'
+    curl -sf --unix-socket "$D/http" http://localhost/metrics | grep -q '^everflow_answers_total{kind="ping"} 3$'
+
+    ip -n "$NS-s" address delete 10.255.255.2/24 dev s0
+    ip -n "$NS-s" address delete fd00::2/64 dev s0
+    ip -n "$NS-r" address add "$VIP/32" dev r0
+    ip -n "$NS-r" address add "$VIP6/128" dev r0 nodad
+}
+
 # --- Trouble -----------------------------------------------------------------
 
 @test "an analyzer without a route costs its own copies only" {
@@ -412,6 +462,7 @@ refused() { # EXIT_STATUS TEXT ARGUMENT...
     refused 1 "no network namespace 'nope'" "${common[@]}" --source afpacket:r0@nope
     refused 1 "no network namespace 'nope'" "${common[@]}" --source "afpacket:r0@$NS-r" --sink ip@nope
     refused 1 "No such file" "${common[@]}" --source "pcap:$D/nope"
+    refused 2 "--answer: only for sources afpacket:IFACE" "${common[@]}" --source "pcap:$D/nope" --sink "pcap:$D/x" --answer
     refused 1 "only served on loopback" "${common[@]}" --source "afpacket:r0@$NS-r" --http 0.0.0.0:0
 }
 

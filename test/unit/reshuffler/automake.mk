@@ -1,7 +1,7 @@
 if HAVE_CMOCKA
 EF_RESHUFFLER_TEST_LDADD = reshuffler/libreshuffler.a $(EF_TEST_LDADD)
 EF_RESHUFFLER_TESTS = \
-	test/unit/reshuffler/test_conf test/unit/reshuffler/test_forward test/unit/reshuffler/test_health \
+	test/unit/reshuffler/test_answer test/unit/reshuffler/test_conf test/unit/reshuffler/test_forward test/unit/reshuffler/test_health \
 	test/unit/reshuffler/test_members test/unit/reshuffler/test_outer_ip test/unit/reshuffler/test_steer test/unit/reshuffler/test_tally
 check_PROGRAMS += $(EF_RESHUFFLER_TESTS)
 TESTS += $(EF_RESHUFFLER_TESTS)
@@ -34,3 +34,7 @@ test_unit_reshuffler_test_health_LDADD = $(EF_RESHUFFLER_TEST_LDADD)
 test_unit_reshuffler_test_members_SOURCES = test/unit/reshuffler/test_members.c
 test_unit_reshuffler_test_members_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
 test_unit_reshuffler_test_members_LDADD = $(EF_RESHUFFLER_TEST_LDADD)
+
+test_unit_reshuffler_test_answer_SOURCES = test/unit/reshuffler/test_answer.c
+test_unit_reshuffler_test_answer_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_reshuffler_test_answer_LDADD = $(EF_RESHUFFLER_TEST_LDADD)
