@@ -1,6 +1,7 @@
 # All but main.c, so that the unit tests can link it.
 noinst_LIBRARIES += controller/libcontroller.a
 controller_libcontroller_a_SOURCES = \
+	controller/api_probes.c \
 	controller/api_status.c \
 	controller/api_traces.c \
 	controller/configuration.c controller/configuration.h \
@@ -13,6 +14,8 @@ controller_libcontroller_a_SOURCES = \
 	controller/hop_frame.c controller/hop_frame.h \
 	controller/managed_switch.c controller/managed_switch.h \
 	controller/peer_poll.c controller/peer_poll.h \
+	controller/probe_orders.c controller/probe_orders.h \
+	controller/probe_results.c controller/probe_results.h \
 	controller/text.h \
 	controller/topology.c controller/topology.h \
 	controller/topology_push.c controller/topology_push.h \

@@ -293,7 +293,8 @@ give_tls(const struct doc_place *root, const char *key, struct peer *peers, size
 static int
 read_document(const struct doc_place *root, const char *file, struct configuration *c, struct ef_error *err)
 {
-    static const char *const known[] = {"listen", "topology", "analyzers", "reshufflers", "everflow", "tls", NULL};
+    static const char *const known[] = {"listen",  "topology", "analyzers", "reshufflers",
+                                        "probers", "everflow", "tls",       NULL};
     struct ef_error why = EF_ERROR_INIT;
     struct ef_net_address address;
     const char *topology;
@@ -301,9 +302,10 @@ read_document(const struct doc_place *root, const char *file, struct configurati
         doc_string(root, "topology", NULL, &topology, err) ||
         read_peers(root, "analyzers", &c->analyzers, &c->n_analyzers, err) ||
         read_peers(root, "reshufflers", &c->reshufflers, &c->n_reshufflers, err) ||
-        read_tls(root, file, &c->tls, err) || give_tls(root, "analyzers", c->analyzers, c->n_analyzers, c->tls, err) ||
+        read_peers(root, "probers", &c->probers, &c->n_probers, err) || read_tls(root, file, &c->tls, err) ||
+        give_tls(root, "analyzers", c->analyzers, c->n_analyzers, c->tls, err) ||
         give_tls(root, "reshufflers", c->reshufflers, c->n_reshufflers, c->tls, err) ||
-        read_everflow(root, &c->everflow, err)) {
+        give_tls(root, "probers", c->probers, c->n_probers, c->tls, err) || read_everflow(root, &c->everflow, err)) {
         return -EINVAL;
     }
     if (ef_net_address_parse(c->listen, &address, &why)) {
@@ -337,6 +339,7 @@ configuration_free(struct configuration *c)
 {
     free(c->analyzers);
     free(c->reshufflers);
+    free(c->probers);
     free(c->topology_file);
     ef_tls_destroy(c->tls);
     json_decref(c->everflow.rules);

@@ -4,6 +4,7 @@
  *     {"listen": "127.0.0.1:8780", "topology": "topology.json",
  *      "analyzers": [{"name": "analyzer1", "url": "http://127.0.0.1:8781"}],
  *      "reshufflers": [{"name": "reshuffler1", "url": "http://127.0.0.1:8790"}],
+ *      "probers": [{"name": "prober1", "url": "http://127.0.0.1:8795"}],
  *      "everflow": {"targets": ["10.255.255.1"], "encap": "erspan3", "classes": ["tcp_syn"],
  *                   "debug_dscp": 1, "sample_bits": 0, "sample_value": 1, "truncate": 0,
  *                   "rules": [{"name": "web", "match": "tcp,tp_dst=80"}]}}
@@ -44,8 +45,8 @@ struct configuration {
     const char *listen;
     char *topology_file; /* A relative path counts from the configuration's folder. */
     struct ef_tls *tls;  /* NULL: plain HTTP. */
-    struct peer *analyzers, *reshufflers;
-    size_t n_analyzers, n_reshufflers;
+    struct peer *analyzers, *reshufflers, *probers;
+    size_t n_analyzers, n_reshufflers, n_probers;
     struct everflow_settings everflow;
 };
 

@@ -12,6 +12,7 @@
 #include "net/http_server.h"
 
 struct ef_control;
+struct probe_orders;
 
 struct controller {
     struct event_base *base;
@@ -21,6 +22,7 @@ struct controller {
     size_t n_switches;
     struct ef_http_server *http;
     struct topology_push *push;
+    struct probe_orders *probes;
     struct ef_time started; /* Monotonic. */
     struct {
         uint64_t queries, traces, incomplete; /* Answers to /v1/traces; traces in them; those not complete. */
@@ -29,8 +31,9 @@ struct controller {
 
 size_t controller_n_configured(const struct controller *c);
 
-/* Add the routes of /v1/traces, and of all others. */
+/* Add the routes of /v1/traces, of /v1/probes, and of all others. */
 void api_traces_add(struct controller *c);
+void api_probes_add(struct controller *c);
 void api_status_add(struct controller *c);
 
 /* Add "counters" and "status" to the control socket. */

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "controller/controller.h"
+#include "controller/probe_orders.h"
 
 static const char program[] = "ef-controller";
 
@@ -110,6 +111,8 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
         return rc;
     }
     api_traces_add(c);
+    c->probes = probe_orders_create(c->base, &c->configuration);
+    api_probes_add(c);
     api_status_add(c);
     rc = daemon->control ? ef_control_create(c->base, daemon->control, control, err) : 0;
     if (rc) {
@@ -127,6 +130,7 @@ static void
 stop(struct controller *c, struct ef_control *control)
 {
     ef_http_server_destroy(c->http);
+    probe_orders_destroy(c->probes);
     ef_control_destroy(control);
     topology_push_stop(c->push);
     for (size_t i = 0; i < c->n_switches; i++) {

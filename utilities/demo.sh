@@ -77,21 +77,23 @@ demo_analyzer() { # NAME HOST ADDRESS NETNS INTERFACE PORT [ARGUMENT...]
 }
 
 # The controller's configuration: what the topology says, with a port each.
-# DEMO_EVERFLOW, a JSON object, changes what switches are told.
+# DEMO_EVERFLOW, a JSON object, changes what switches are told; DEMO_PROBER is a
+# host that sends guided probes, "prober1".
 demo_configuration() { # NAME FIRST_PORT
-    jq --argjson everflow "${DEMO_EVERFLOW:-{\}}" --arg port "$2" --arg topology "$(demo_topology "$1")" '
+    jq --argjson everflow "${DEMO_EVERFLOW:-{\}}" --arg prober "${DEMO_PROBER-}" --arg port "$2" --arg topology "$(demo_topology "$1")" '
         def daemons(role; base): [.hosts[] | select(.role == role)] | to_entries
             | map({name: .value.name, url: "http://127.0.0.1:\(base + .key)"});
         ($port | tonumber) as $p
         | {listen: "127.0.0.1:\($p)", topology: $topology,
            analyzers: daemons("analyzer"; $p + 1), reshufflers: daemons("reshuffler"; $p + 10),
+           probers: (if $prober == "" then [] else [{name: "prober1", url: "http://127.0.0.1:\($p + 15)"}] end),
            everflow: ({targets: [.vip], encap: "erspan3", classes: ["tcp_syn", "tcp_fin", "tcp_rst", "debug"],
                       debug_dscp: 1, sample_bits: 0, sample_value: 1, truncate: 0} + $everflow)}' "$(demo_topology "$1")"
 }
 
 # demo_start NAME FIRST_PORT [ANALYZER_ARGUMENT...]: the suite over a fabric
 # that is up. The controller listens on FIRST_PORT, analyzers on the ports after
-# it, reshufflers from FIRST_PORT + 10. What runs already is left as it is.
+# it, reshufflers from FIRST_PORT + 10, a prober on FIRST_PORT + 15. What runs already is left as it is.
 demo_start() {
     local name=$1 port=$2 directory host address netns interface targets=() i
     shift 2
@@ -111,6 +113,8 @@ demo_start() {
             --http "127.0.0.1:$((port + i))" || return
         i=$((i + 1))
     done < <(demo_hosts "$name" reshuffler)
+    [ -z "${DEMO_PROBER-}" ] || demo_daemon "$name" prober1 guided-prober/ef-prober --topology "$(demo_topology "$name")" \
+        --sink "ip@ef-$name-$DEMO_PROBER" --http "127.0.0.1:$((port + 15))" || return
     demo_configuration "$name" "$port" >"$directory/controller.json" || return
     demo_daemon "$name" controller controller/ef-controller --config "$directory/controller.json" || return
     demo_wait_configured "$name" "$port"

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Probes' traces added up; see probe_results.h. */
+#include <config.h>
+
+#include "controller/probe_results.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "base/util.h"
+
+enum { MAX_WAYS = 64, MAX_LINKS = 64, MAX_IDS = 100 };
+
+/* How often a link was crossed there and back, and how long that took. */
+struct link {
+    char *from, *to;
+    double *us;
+    size_t n, size;
+};
+
+struct probe_results {
+    char id[17];
+    uint64_t count, traced;
+    uint8_t *seen; /* A bit for each sequence number. */
+    json_t *fates, *ways, *ids;
+    size_t n_links;
+    struct link links[MAX_LINKS];
+};
+
+struct probe_results *
+probe_results_create(const char *id, uint64_t count)
+{
+    struct probe_results *r = calloc(1, sizeof *r);
+    uint8_t *seen = calloc(count / 8 + 1, 1);
+    if (!r || !seen) {
+        abort(); /* Control path. */
+    }
+    snprintf(r->id, sizeof r->id, "%s", id);
+    r->count = count;
+    r->seen = seen;
+    r->fates = json_object();
+    r->ways = json_array();
+    r->ids = json_array();
+    return r;
+}
+
+void
+probe_results_destroy(struct probe_results *r)
+{
+    if (!r) {
+        return;
+    }
+    for (size_t i = 0; i < r->n_links; i++) {
+        free(r->links[i].from);
+        free(r->links[i].to);
+        free(r->links[i].us);
+    }
+    free(r->seen);
+    json_decref(r->fates);
+    json_decref(r->ways);
+    json_decref(r->ids);
+    free(r);
+}
+
+/* --- One trace ------------------------------------------------------------ */
+
+static const char *
+text_of(const json_t *object, const char *key, const char *otherwise)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : otherwise;
+}
+
+static const char *
+switch_of(const json_t *hop)
+{
+    return text_of(hop, "name", text_of(hop, "switch", "?"));
+}
+
+/* Whether the trace is that of one of our probes, and the first of this one. */
+static bool
+is_new(struct probe_results *r, const json_t *trace)
+{
+    const json_t *probe = json_object_get(trace, "probe"), *sequence = json_object_get(probe, "sequence");
+    uint64_t n = (uint64_t) json_integer_value(sequence);
+    if (strcmp(text_of(probe, "id", ""), r->id) || !json_is_integer(sequence) || n >= r->count) {
+        return false;
+    }
+    bool is_first = !(r->seen[n / 8] >> n % 8 & 1);
+    r->seen[n / 8] |= (uint8_t) (1u << n % 8);
+    return is_first;
+}
+
+static void
+increment(json_t *object, const char *key)
+{
+    json_int_t before = json_integer_value(json_object_get(object, key));
+    json_object_set_new(object, key, json_integer(before + 1));
+}
+
+/* Ways beyond MAX_WAYS are counted as one, without switches. */
+static void
+add_way(struct probe_results *r, const json_t *hops)
+{
+    json_t *switches = json_array(), *way;
+    const json_t *hop;
+    size_t i;
+    json_array_foreach(hops, i, hop)
+    {
+        json_array_append_new(switches, json_string(switch_of(hop)));
+    }
+    if (json_array_size(r->ways) >= MAX_WAYS) {
+        json_array_clear(switches);
+    }
+    json_array_foreach(r->ways, i, way)
+    {
+        if (json_equal(json_object_get(way, "switches"), switches)) {
+            increment(way, "probes");
+            json_decref(switches);
+            return;
+        }
+    }
+    json_array_append_new(r->ways, json_pack("{s:o, s:i}", "switches", switches, "probes", 1));
+}
+
+static struct link *
+link_between(struct probe_results *r, const char *from, const char *to)
+{
+    for (size_t i = 0; i < r->n_links; i++) {
+        if (!strcmp(r->links[i].from, from) && !strcmp(r->links[i].to, to)) {
+            return &r->links[i];
+        }
+    }
+    if (r->n_links == MAX_LINKS) {
+        return NULL;
+    }
+    struct link *l = &r->links[r->n_links++];
+    *l = (struct link){.from = strdup(from), .to = strdup(to)};
+    if (!l->from || !l->to) {
+        abort(); /* Control path. */
+    }
+    return l;
+}
+
+static void
+add_round_trip(struct probe_results *r, const char *from, const char *to, double us)
+{
+    struct link *l = link_between(r, from, to);
+    if (!l) {
+        return;
+    }
+    if (l->n == l->size) {
+        l->size = l->size ? 2 * l->size : 64;
+        l->us = realloc(l->us, l->size * sizeof *l->us);
+        if (!l->us) {
+            abort(); /* Control path. */
+        }
+    }
+    l->us[l->n++] = us;
+}
+
+static bool
+clock_of(const json_t *hop, struct ef_time *time)
+{
+    const char *text = text_of(hop, "switch_time", NULL);
+    return text && !ef_time_parse(text, *time, time, NULL);
+}
+
+static void
+add_round_trips(struct probe_results *r, const json_t *hops)
+{
+    for (size_t i = 0; i + 2 < json_array_size(hops); i++) {
+        const json_t *out = json_array_get(hops, i), *far = json_array_get(hops, i + 1),
+                     *back = json_array_get(hops, i + 2);
+        struct ef_time left = {0}, came = {0};
+        if (!strcmp(switch_of(out), switch_of(back)) && strcmp(switch_of(out), switch_of(far)) &&
+            clock_of(out, &left) && clock_of(back, &came)) {
+            add_round_trip(r, switch_of(out), switch_of(far), (double) ef_time_diff_ns(came, left) / EF_NS_PER_US);
+        }
+    }
+}
+
+/* The hops at which a switch got the packet; copies may also be made where it
+ * leaves or is dropped. */
+static json_t *
+arrivals(const json_t *trace)
+{
+    json_t *list = json_array();
+    const json_t *hops = json_object_get(trace, "hops");
+    json_t *hop;
+    size_t i;
+    json_array_foreach(hops, i, hop)
+    {
+        if (strcmp(text_of(hop, "direction", ""), "egress") && !json_is_string(json_object_get(hop, "drop_reason"))) {
+            json_array_append(list, hop);
+        }
+    }
+    return list;
+}
+
+void
+probe_results_add(struct probe_results *r, const char *json, size_t len)
+{
+    /* Most traces are not ours: those are not read. */
+    json_t *trace = strstr(json, r->id) ? json_loadb(json, len, 0, NULL) : NULL;
+    if (trace && is_new(r, trace)) {
+        json_t *hops = arrivals(trace);
+        r->traced++;
+        increment(r->fates, text_of(trace, "fate", "unknown"));
+        add_way(r, hops);
+        add_round_trips(r, hops);
+        if (json_array_size(r->ids) < MAX_IDS) {
+            json_array_append_new(r->ids, json_string(text_of(trace, "id", "")));
+        }
+        json_decref(hops);
+    }
+    json_decref(trace);
+}
+
+/* --- All ------------------------------------------------------------------ */
+
+static int
+compare(const void *a_, const void *b_)
+{
+    double a = *(const double *) a_, b = *(const double *) b_;
+    return (a > b) - (a < b);
+}
+
+/* The least value that `percent` of all are not greater than. */
+static double
+percentile(const struct link *l, unsigned percent)
+{
+    size_t rank = (l->n * percent + 99) / 100;
+    return l->us[rank ? rank - 1 : 0];
+}
+
+static json_t *
+show_links(struct probe_results *r)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < r->n_links; i++) {
+        struct link *l = &r->links[i];
+        qsort(l->us, l->n, sizeof *l->us, compare);
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:I, s:f, s:f, s:f, s:f, s:f}", "from", l->from, "to", l->to, "n",
+                                        (json_int_t) l->n, "min_us", l->us[0], "p50_us", percentile(l, 50), "p90_us",
+                                        percentile(l, 90), "p99_us", percentile(l, 99), "max_us", l->us[l->n - 1]));
+    }
+    return list;
+}
+
+/* Of the probes whose end is known, the part that did not arrive. */
+static json_t *
+loss(const json_t *fates)
+{
+    double delivered = json_number_value(json_object_get(fates, "delivered")),
+           dropped = json_number_value(json_object_get(fates, "dropped"));
+    return delivered + dropped > 0 ? json_real(dropped / (delivered + dropped)) : json_null();
+}
+
+json_t *
+probe_results_show(struct probe_results *r, uint64_t sent)
+{
+    uint64_t untraced = sent > r->traced ? sent - r->traced : 0;
+    return json_pack("{s:I, s:I, s:O, s:o, s:O, s:o, s:O}", "traced", (json_int_t) r->traced, "untraced",
+                     (json_int_t) untraced, "fates", r->fates, "loss", loss(r->fates), "ways", r->ways, "round_trips",
+                     show_links(r), "traces", r->ids);
+}
