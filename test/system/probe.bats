@@ -13,6 +13,7 @@ SERVER=7777
 
 setup_file() {
     export DEMO_EVERFLOW='{"decap": true, "probe_sources": ["10.1.0.11", "fd00::a01:b"]}'
+    export DEMO_PROBER=h1
     suite_begin "$FABRIC" "$PORT" --spines 2 --leaves 2 --hosts-per-leaf 2
     ip netns exec "ef-$FABRIC-h3" "$EF_SOURCE/test/system/listening.py" server $SERVER \
         >"$BATS_FILE_TMPDIR/server" 2>&1 3>&- &
@@ -134,6 +135,67 @@ follows() {
     # The switch's CPU answers that it knows no GRE: that, too, is traced.
     wait_until 10 n_traces 'udp.dstport == 2031 && !icmp' 7
     [ "$(traces 'udp.dstport == 2031 && !icmp' | jq -r '.hops[-1] | "\(.name) \(.encapsulated)"' | sort -u)" = "spine1 true" ]
+}
+
+api() { curl -s "http://127.0.0.1:$PORT/v1/$1" "${@:2}"; }
+order() { api probes -d "$1" | jq -r .id; }
+state_is() { [ "$(api "probes/$1" | jq -r .state)" = "$2" ]; }
+all_traced() { api "probes/$1" | jq -e '.state == "done" and .results.traced == .sent' >/dev/null; }
+
+@test "probes that are ordered: their ways, fates, and the link's round trip" {
+    local id
+    id=$(order '{"packet": {"dst": "h2", "via": ["leaf1", "spine1", "leaf1"]}, "count": 40, "interval_ms": 5}')
+    wait_until 20 all_traced "$id"
+    api "probes/$id" >"$BATS_TEST_TMPDIR/result"
+    cat "$BATS_TEST_TMPDIR/result"
+    [ -z "$(jq -r --slurpfile api "$EF_SOURCE/doc/openapi.json" --arg schema ProbeOrder -f "$EF_SOURCE/test/system/openapi.jq" "$BATS_TEST_TMPDIR/result")" ]
+    jq -e '.sent == 40 and .failed == 0 and .results.untraced == 0 and .results.loss == 0
+           and .results.ways == [{switches: ["leaf1", "spine1", "leaf1"], probes: 40}]
+           and (.results.traces | length) == 40' "$BATS_TEST_TMPDIR/result"
+    # The round trip is what the two copies of leaf1 say, probe by probe.
+    efctl trace --ndjson --limit 0 --condition trace.probe |
+        jq -s --arg id "$id" 'def ns: split(".")[1] | rtrimstr("Z") | tonumber;
+            [.[] | select(.probe.id == $id).hops | ((.[2].switch_time | ns) - (.[0].switch_time | ns) + 1000000000) % 1000000000]
+            | sort | {n: length, min: (.[0] / 1000), max: (.[-1] / 1000)}' >"$BATS_TEST_TMPDIR/expected"
+    jq -e --slurpfile e "$BATS_TEST_TMPDIR/expected" '.results.round_trips | length == 1 and .[0].from == "leaf1" and .[0].to == "spine1"
+        and .[0].n == $e[0].n and (.[0].min_us - $e[0].min | fabs) < 0.001 and (.[0].max_us - $e[0].max | fabs) < 0.001
+        and .[0].min_us <= .[0].p50_us and .[0].p50_us <= .[0].p99_us' "$BATS_TEST_TMPDIR/result"
+}
+
+@test "probes that do not arrive are counted as dropped" {
+    local id
+    # Nothing leads to a host of leaf2 from spine2 any more.
+    demo_fabric "$FABRIC" exec spine2 -- ovs-ofctl -O OpenFlow15 add-flow br0 'table=1,priority=30000,ip,nw_dst=10.2.0.12,actions=drop'
+    id=$(order '{"packet": {"dst": "h4", "via": "spine2"}, "count": 10, "interval_ms": 5}')
+    wait_until 20 all_traced "$id"
+    api "probes/$id" | jq -c .results
+    api "probes/$id" | jq -e '.results.fates == {dropped: 10} and .results.loss == 1 and .results.ways[0].switches[-1] == "spine2"'
+    demo_fabric "$FABRIC" exec spine2 -- ovs-ofctl -O OpenFlow15 --strict del-flows br0 'table=1,priority=30000,ip,nw_dst=10.2.0.12'
+}
+
+@test "orders are refused, stopped, expire, or wait for their prober" {
+    local id pid directory
+    directory=$(demo_directory "$FABRIC")
+    id=$(order '{"packet": {"dst": "192.0.2.1"}}')
+    wait_until 10 state_is "$id" refused
+    api "probes/$id" | jq -e '.error | startswith("packet: dst: ")'
+    id=$(order '{"packet": {"dst": "h3"}, "count": 5000, "interval_ms": 10}')
+    wait_until 10 state_is "$id" running
+    api "probes/$id" -X DELETE | jq -e '.state == "stopped"'
+    stopped_there() { curl -s "http://127.0.0.1:$((PORT + 15))/v1/probes/$id" | jq -e '.state == "stopped" and .sent < 5000'; }
+    wait_until 10 stopped_there
+    [ "$(api probes -d '{"packet": {"dst": "h3"}, "prober": "other"}' | jq -r .error.code)" = no_prober ]
+    [ "$(api probes -d '{"packet": {"dst": "h3"}, "cont": 1}' | jq -r .error.message)" = "cont: unknown; did you mean count?" ]
+    [ "$(api probes/12 | jq -r .error.code)" = no_probes ]
+    demo_kill "$directory/prober1.pid"
+    id=$(order '{"packet": {"dst": "h3"}, "expires_s": 1}')
+    wait_until 10 state_is "$id" expired
+    api "probes/$id" | jq -e '.error | contains("is ef-prober running?")'
+    id=$(order '{"packet": {"dst": "h3"}}')
+    state_is "$id" queued
+    demo_daemon "$FABRIC" prober1 guided-prober/ef-prober --topology "$(demo_topology "$FABRIC")" --sink "ip@ef-$FABRIC-h1" \
+        --http "127.0.0.1:$((PORT + 15))"
+    wait_until 10 all_traced "$id"
 }
 
 @test "a frame of one's own is sent as it is" {

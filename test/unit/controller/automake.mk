@@ -14,4 +14,9 @@ test_unit_controller_test_rules_LDADD = controller/libcontroller.a $(EF_TEST_LDA
 test_unit_controller_test_traces_SOURCES = test/unit/controller/test_traces.c
 test_unit_controller_test_traces_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_controller_test_traces_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
+check_PROGRAMS += test/unit/controller/test_probe_results
+TESTS += test/unit/controller/test_probe_results
+test_unit_controller_test_probe_results_SOURCES = test/unit/controller/test_probe_results.c
+test_unit_controller_test_probe_results_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_controller_test_probe_results_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
 endif
