@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Closed traces as records; see trace_record.h. Behind a fixed part come the
  * addresses, the bytes of the original, then the hops; addresses of 4 bytes
- * where they are IPv4. */
+ * where they (of the hops, all of them) are IPv4. */
 #include <config.h>
 
 #include "analyzer/trace_record.h"
@@ -29,26 +29,33 @@ struct fixed {
     struct ef_time end;
     uint32_t wire_len, n_copies, n_duplicates;
     uint16_t n_bytes;
-    uint8_t n_hops, flags, n_missing, mux_hop, fate;
+    uint8_t n_hops, flags, n_missing, mux_hop, fate, layout;
 };
 
-/* What is behind a hop's fixed part. */
-enum { SWITCH_IS_IPV4 = 1, SWITCH_TIME = 2 };
+/* How all hops of the trace are written, so that the loops over them have no
+ * branches. */
+enum { SWITCHES_ARE_IPV4 = 1, SWITCH_TIMES = 2 };
 
-/* A hop's fixed part: its arrival, the end of struct ef_hop as it is (port to
- * drop), and what is behind. Copied piece by piece to where it stays: a struct in
- * between would be written in small pieces and read in large ones. */
+/* A hop: its arrival, the end of struct ef_hop as it is (port to drop), the
+ * address of the switch, and with SWITCH_TIMES its time. Copied piece by piece to
+ * where it stays: a struct in between would be written in small pieces and read
+ * in large ones. */
 enum {
     HOP_PORT = sizeof(struct ef_time),
     HOP_END_BYTES = offsetof(struct ef_hop, drop) + 1 - offsetof(struct ef_hop, port),
-    HOP_BEHIND = HOP_PORT + HOP_END_BYTES,
-    HOP_FIXED_BYTES,
+    HOP_SWITCH = HOP_PORT + HOP_END_BYTES,
 };
 
 _Static_assert(sizeof(struct fixed) + 2 * 16 <= EF_TRACE_RECORD_FIXED_MAX, "EF_TRACE_RECORD_FIXED_MAX");
-_Static_assert(HOP_FIXED_BYTES + 16 + 8 <= EF_TRACE_RECORD_HOP_MAX, "EF_TRACE_RECORD_HOP_MAX");
+_Static_assert(HOP_SWITCH + 16 + 8 <= EF_TRACE_RECORD_HOP_MAX, "EF_TRACE_RECORD_HOP_MAX");
 
-/* As ef_address_is_ipv4(), for all hops of all traces: without a call. */
+static EF_ALWAYS_INLINE size_t
+hop_bytes(unsigned layout)
+{
+    return HOP_SWITCH + (layout & SWITCHES_ARE_IPV4 ? 4 : 16) + (layout & SWITCH_TIMES ? sizeof(struct ef_time) : 0);
+}
+
+/* As ef_address_is_ipv4(), without a call. */
 static EF_ALWAYS_INLINE bool
 is_ipv4(const uint8_t address[16])
 {
@@ -70,15 +77,44 @@ put_address(uint8_t *at, const uint8_t address[16], bool as_ipv4)
     return as_ipv4 ? put(at, address + 12, 4) : put(at, address, 16);
 }
 
-static EF_ALWAYS_INLINE uint8_t *
-put_hop(uint8_t *at, const struct ef_hop *hop)
+static unsigned
+layout_of(const struct ef_trace *trace)
 {
-    bool as_ipv4 = is_ipv4(hop->switch_address), has_time = hop->switch_time.ns;
-    memcpy(at, &hop->arrival, sizeof hop->arrival);
-    memcpy(at + HOP_PORT, &hop->port, HOP_END_BYTES);
-    at[HOP_BEHIND] = (uint8_t) ((as_ipv4 ? SWITCH_IS_IPV4 : 0) | (has_time ? SWITCH_TIME : 0));
-    at = put_address(at + HOP_FIXED_BYTES, hop->switch_address, as_ipv4);
-    return has_time ? put(at, &hop->switch_time, sizeof hop->switch_time) : at;
+    uint64_t other = 0, times = 0; /* Bits that no IPv4 address has; and of times. */
+    for (unsigned i = 0; i < trace->n_hops; i++) {
+        const uint8_t *address = trace->hops[i].switch_address;
+        other |= ef_load_be64(address) | (ef_load_be32(address + 8) ^ 0xffff);
+        times |= (uint64_t) trace->hops[i].switch_time.ns;
+    }
+    return (other ? 0 : SWITCHES_ARE_IPV4) | (times ? SWITCH_TIMES : 0);
+}
+
+static EF_ALWAYS_INLINE uint8_t *
+put_hops_as(uint8_t *at, const struct ef_trace *trace, unsigned layout)
+{
+    for (unsigned i = 0; i < trace->n_hops; i++, at += hop_bytes(layout)) {
+        const struct ef_hop *hop = &trace->hops[i];
+        memcpy(at, &hop->arrival, sizeof hop->arrival);
+        memcpy(at + HOP_PORT, &hop->port, HOP_END_BYTES);
+        uint8_t *end = put_address(at + HOP_SWITCH, hop->switch_address, layout & SWITCHES_ARE_IPV4);
+        if (layout & SWITCH_TIMES) {
+            memcpy(end, &hop->switch_time, sizeof hop->switch_time);
+        }
+    }
+    return at;
+}
+
+static uint8_t *
+put_hops(uint8_t *at, const struct ef_trace *trace, unsigned layout)
+{
+    switch (layout) {
+    case SWITCHES_ARE_IPV4:
+        return put_hops_as(at, trace, SWITCHES_ARE_IPV4);
+    case SWITCHES_ARE_IPV4 | SWITCH_TIMES:
+        return put_hops_as(at, trace, SWITCHES_ARE_IPV4 | SWITCH_TIMES);
+    default:
+        return put_hops_as(at, trace, layout);
+    }
 }
 
 static uint8_t
@@ -105,15 +141,13 @@ ef_trace_record_pack(const struct ef_trace *trace, uint8_t *record)
         .n_missing = trace->n_missing,
         .mux_hop = trace->mux_hop,
         .fate = trace->fate,
+        .layout = (uint8_t) layout_of(trace),
     };
     uint8_t *at = put(record, &fixed, sizeof fixed);
     at = put_address(at, trace->target, fixed.flags & TARGET_IS_IPV4);
     at = trace->has_expected ? put_address(at, trace->expected, fixed.flags & EXPECTED_IS_IPV4) : at;
     at = put(at, trace->bytes, trace->n_bytes);
-    for (unsigned i = 0; i < trace->n_hops; i++) {
-        at = put_hop(at, &trace->hops[i]);
-    }
-    return (uint32_t) (at - record);
+    return (uint32_t) (put_hops(at, trace, fixed.layout) - record);
 }
 
 /* --- Reading ------------------------------------------------------------------------ */
@@ -135,15 +169,16 @@ get_address(const uint8_t *at, uint8_t address[16], bool as_ipv4)
     return at + 4;
 }
 
-static const uint8_t *
-get_hop(const uint8_t *at, struct ef_hop *hop)
+static void
+get_hop(const uint8_t *at, struct ef_hop *hop, unsigned layout)
 {
-    uint8_t behind = at[HOP_BEHIND];
     *hop = (struct ef_hop){0};
     memcpy(&hop->arrival, at, sizeof hop->arrival);
     memcpy(&hop->port, at + HOP_PORT, HOP_END_BYTES);
-    at = get_address(at + HOP_FIXED_BYTES, hop->switch_address, behind & SWITCH_IS_IPV4);
-    return behind & SWITCH_TIME ? get(at, &hop->switch_time, sizeof hop->switch_time) : at;
+    at = get_address(at + HOP_SWITCH, hop->switch_address, layout & SWITCHES_ARE_IPV4);
+    if (layout & SWITCH_TIMES) {
+        memcpy(&hop->switch_time, at, sizeof hop->switch_time);
+    }
 }
 
 static void
@@ -180,8 +215,8 @@ ef_trace_record_unpack(const uint8_t *record, struct ef_time start, uint64_t id,
         at = get_address(at, trace->expected, fixed.flags & EXPECTED_IS_IPV4);
     }
     at = get(at, trace->bytes, trace->n_bytes);
-    for (unsigned i = 0; i < trace->n_hops; i++) {
-        at = get_hop(at, &trace->hops[i]);
+    for (unsigned i = 0; i < trace->n_hops; i++, at += hop_bytes(fixed.layout)) {
+        get_hop(at, &trace->hops[i], fixed.layout);
     }
 }
 
@@ -193,10 +228,8 @@ ef_trace_record_switches(const uint8_t *record, uint8_t switches[EF_TRACE_MAX_HO
     at += fixed.flags & TARGET_IS_IPV4 ? 4 : 16;
     at += !(fixed.flags & HAS_EXPECTED) ? 0 : fixed.flags & EXPECTED_IS_IPV4 ? 4 : 16;
     at += fixed.n_bytes;
-    for (unsigned i = 0; i < fixed.n_hops; i++) {
-        uint8_t behind = at[HOP_BEHIND];
-        at = get_address(at + HOP_FIXED_BYTES, switches[i], behind & SWITCH_IS_IPV4);
-        at += behind & SWITCH_TIME ? sizeof(struct ef_time) : 0;
+    for (unsigned i = 0; i < fixed.n_hops; i++, at += hop_bytes(fixed.layout)) {
+        get_address(at + HOP_SWITCH, switches[i], fixed.layout & SWITCHES_ARE_IPV4);
     }
     return fixed.n_hops;
 }

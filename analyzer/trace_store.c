@@ -16,6 +16,7 @@ enum {
     BUCKETS_PER_WRITER = 16,
     MIN_BUCKET_BYTES = 8 * EF_TRACE_RECORD_MAX,
     MAX_BUCKET_BYTES = 4 << 20,
+    BATCHES_PER_BUCKET = 16,
     BYTES_PER_TRACE = 320, /* Of the usual trace; a bucket is full when the rows or the bytes are. */
 };
 
@@ -25,14 +26,18 @@ create_log(struct ef_trace_store *store, uint64_t bytes, struct ef_error *err)
     uint64_t bucket_bytes = EF_MIN(bytes / store->n_writers / BUCKETS_PER_WRITER, (uint64_t) MAX_BUCKET_BYTES);
     bucket_bytes = EF_MAX(bucket_bytes, (uint64_t) MIN_BUCKET_BYTES);
     uint32_t rows = (uint32_t) bucket_bytes / BYTES_PER_TRACE / 64 * 64;
+    uint32_t column_bytes = rows * (uint32_t) (sizeof(struct ef_trace_columns) - sizeof(struct ef_bytes));
     struct ef_multilog_config config = {
         .schema = &store->schema,
         .memory_bytes = bytes,
         .max_writers = store->n_writers,
         .bucket_rows = rows,
-        .bucket_variable_bytes =
-            (uint32_t) bucket_bytes - rows * (uint32_t) (sizeof(struct ef_trace_columns) - sizeof(struct ef_bytes)),
+        .bucket_variable_bytes = (uint32_t) bucket_bytes - column_bytes,
     };
+    /* What a batch may need is not begun in a bucket's end, so it is lost there. */
+    store->batch_bytes =
+        EF_MIN(EF_MAX(config.bucket_variable_bytes / BATCHES_PER_BUCKET, (uint32_t) EF_TRACE_RECORD_MAX),
+               (uint32_t) EF_TRACE_BATCH_BYTES);
     int rc =
         ef_schema_init(&store->schema, ef_trace_columns_list, ef_trace_columns_n, sizeof(struct ef_trace_columns), err);
     return rc ? rc : ef_multilog_create(&config, &store->log, err);
@@ -117,11 +122,15 @@ void
 ef_trace_store_append(struct ef_trace_store *store, unsigned writer, const struct ef_trace *trace)
 {
     struct ef_trace_writer *w = &store->writers[writer];
-    if (w->n == EF_TRACE_BATCH || w->n_bytes + EF_TRACE_RECORD_MAX > EF_TRACE_BATCH_BYTES) {
+    if (w->n == EF_TRACE_BATCH || w->n_bytes + EF_TRACE_RECORD_MAX > store->batch_bytes) {
         ef_trace_store_flush(store, writer);
     }
+    if (!w->n) {
+        uint8_t *room = ef_multilog_room(w->writer, EF_TRACE_BATCH, store->batch_bytes);
+        w->room = room ? room : w->bytes;
+    }
     struct ef_trace_columns *columns = &w->batch[w->n++];
-    uint8_t *at = w->bytes + w->n_bytes;
+    uint8_t *at = w->room + w->n_bytes;
     ef_trace_columns_fill(columns, trace);
     columns->trace = (struct ef_bytes){at, ef_trace_record_pack(trace, at)};
     w->n_bytes += columns->trace.len;

@@ -21,13 +21,15 @@ struct ef_trace_writer {
     EF_CACHE_ALIGNED struct ef_multilog_writer *writer;
     unsigned n;
     uint32_t n_bytes;
+    uint8_t *room; /* Where their variable parts are: in the log, or `bytes`. */
     struct ef_trace_columns batch[EF_TRACE_BATCH];
-    uint8_t bytes[EF_TRACE_BATCH_BYTES]; /* What their variable parts point to. */
+    uint8_t bytes[EF_TRACE_BATCH_BYTES];
 };
 
 struct ef_trace_store {
     struct ef_schema schema;
     struct ef_multilog *log;
+    uint32_t batch_bytes; /* Of variable parts at most. */
     unsigned n_writers;
     struct ef_trace_writer *writers;
     pthread_mutex_t queries; /* Guards what follows. */

@@ -212,7 +212,7 @@ copy_variable(struct ef_multilog_writer *lane, const uint8_t *records, uint32_t 
     uint8_t *ends = ef_bucket_column(log, lane->open, (unsigned) log->schema.variable);
     for (uint32_t i = 0; i < n; i++) {
         struct ef_bytes part = variable_part(&log->schema, records + (size_t) i * log->schema.record_bytes);
-        if (part.len) {
+        if (part.len && part.data != parts + lane->variable_used) { /* See ef_multilog_room(). */
             memcpy(parts + lane->variable_used, part.data, part.len);
         }
         lane->variable_used += part.len;
@@ -277,6 +277,28 @@ publish(struct ef_multilog_writer *lane, uint32_t n)
     atomic_store(&lane->tail, tail + n);
 }
 
+/* Has the lane an open bucket with so much room; 0 or -ENOBUFS. */
+static int
+make_room(struct ef_multilog_writer *lane, uint32_t n_records, uint64_t n_bytes)
+{
+    if (fits(lane, n_records, n_bytes)) {
+        return 0;
+    }
+    ef_lane_seal(lane);
+    return begin_bucket(lane);
+}
+
+uint8_t *
+ef_multilog_room(struct ef_multilog_writer *lane, uint32_t n_records, uint32_t n_bytes)
+{
+    const struct ef_multilog *log = lane->log;
+    if (log->schema.variable < 0 || n_records > log->bucket_rows || n_bytes > log->bucket_variable_bytes ||
+        make_room(lane, n_records, n_bytes)) {
+        return NULL;
+    }
+    return (uint8_t *) lane->open + log->variable_at + lane->variable_used;
+}
+
 int
 ef_multilog_append(struct ef_multilog_writer *lane, const void *records, uint32_t n_records)
 {
@@ -288,12 +310,9 @@ ef_multilog_append(struct ef_multilog_writer *lane, const void *records, uint32_
     if (!n_records) {
         return 0;
     }
-    if (!fits(lane, n_records, n_variable)) {
-        ef_lane_seal(lane);
-        if (begin_bucket(lane)) {
-            ef_counter_add(&lane->n_refused, n_records);
-            return -ENOBUFS;
-        }
+    if (make_room(lane, n_records, n_variable)) {
+        ef_counter_add(&lane->n_refused, n_records);
+        return -ENOBUFS;
     }
     uint32_t n_kept = write_rows(lane, records, n_records);
     if (n_kept) {

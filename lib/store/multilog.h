@@ -140,6 +140,12 @@ void ef_multilog_writer_close(struct ef_multilog_writer *writer); /* NULL is fin
  * -ENOBUFS (counted) if no memory could be made free. Then none was taken. */
 int ef_multilog_append(struct ef_multilog_writer *writer, const void *records, uint32_t n_records);
 
+/* Where the variable parts of up to `n_records` records, `n_bytes` in all, may be
+ * written one after another, to be appended in that order by the next call of
+ * ef_multilog_append(), which then copies none of them. NULL if there is no room
+ * for so many, or no memory could be made free: then they are written elsewhere. */
+uint8_t *ef_multilog_room(struct ef_multilog_writer *writer, uint32_t n_records, uint32_t n_bytes);
+
 /* Begins no new bucket, but puts no more records into the one that is open, so
  * that it can be indexed, archived and, in its turn, leave memory. A writer that
  * has nothing to append for a while calls this; closing a writer does it, too. */
