@@ -17,7 +17,7 @@ enum {
     MIN_BUCKET_BYTES = 8 * EF_TRACE_RECORD_MAX,
     MAX_BUCKET_BYTES = 4 << 20,
     BATCHES_PER_BUCKET = 16,
-    BYTES_PER_TRACE = 320, /* Of the usual trace; a bucket is full when the rows or the bytes are. */
+    BYTES_PER_TRACE = 256, /* Of the usual trace; a bucket is full when the rows or the bytes are. */
 };
 
 static int
@@ -25,7 +25,7 @@ create_log(struct ef_trace_store *store, uint64_t bytes, struct ef_error *err)
 {
     uint64_t bucket_bytes = EF_MIN(bytes / store->n_writers / BUCKETS_PER_WRITER, (uint64_t) MAX_BUCKET_BYTES);
     bucket_bytes = EF_MAX(bucket_bytes, (uint64_t) MIN_BUCKET_BYTES);
-    uint32_t rows = (uint32_t) bucket_bytes / BYTES_PER_TRACE / 64 * 64;
+    uint32_t rows = (uint32_t) bucket_bytes / BYTES_PER_TRACE / 64 * 64 + 64;
     uint32_t column_bytes = rows * (uint32_t) (sizeof(struct ef_trace_columns) - sizeof(struct ef_bytes));
     struct ef_multilog_config config = {
         .schema = &store->schema,
@@ -35,6 +35,7 @@ create_log(struct ef_trace_store *store, uint64_t bytes, struct ef_error *err)
         .bucket_variable_bytes = (uint32_t) bucket_bytes - column_bytes,
     };
     /* What a batch may need is not begun in a bucket's end, so it is lost there. */
+    store->batch_rows = EF_MIN(rows / BATCHES_PER_BUCKET, (uint32_t) EF_TRACE_BATCH);
     store->batch_bytes =
         EF_MIN(EF_MAX(config.bucket_variable_bytes / BATCHES_PER_BUCKET, (uint32_t) EF_TRACE_RECORD_MAX),
                (uint32_t) EF_TRACE_BATCH_BYTES);
@@ -122,11 +123,11 @@ void
 ef_trace_store_append(struct ef_trace_store *store, unsigned writer, const struct ef_trace *trace)
 {
     struct ef_trace_writer *w = &store->writers[writer];
-    if (w->n == EF_TRACE_BATCH || w->n_bytes + EF_TRACE_RECORD_MAX > store->batch_bytes) {
+    if (w->n == store->batch_rows || w->n_bytes + EF_TRACE_RECORD_MAX > store->batch_bytes) {
         ef_trace_store_flush(store, writer);
     }
     if (!w->n) {
-        uint8_t *room = ef_multilog_room(w->writer, EF_TRACE_BATCH, store->batch_bytes);
+        uint8_t *room = ef_multilog_room(w->writer, store->batch_rows, store->batch_bytes);
         w->room = room ? room : w->bytes;
     }
     struct ef_trace_columns *columns = &w->batch[w->n++];

@@ -29,7 +29,7 @@ struct ef_trace_writer {
 struct ef_trace_store {
     struct ef_schema schema;
     struct ef_multilog *log;
-    uint32_t batch_bytes; /* Of variable parts at most. */
+    uint32_t batch_rows, batch_bytes; /* At most, the bytes of variable parts. */
     unsigned n_writers;
     struct ef_trace_writer *writers;
     pthread_mutex_t queries; /* Guards what follows. */

@@ -112,12 +112,12 @@ run(uint64_t n_traces, bool is_slow, struct ef_archiver_stats *stats)
             do {
                 ef_archiver_stats(archiver, stats);
                 usleep(200);
-            } while (i > stats->n_taken + 1000);
+            } while (i > stats->n_taken + stats->n_missed + 1000);
         }
     }
     ef_trace_store_flush(store, 0);
     ef_trace_store_flush(store, 1);
-    while (!is_slow && stats->n_taken < n_traces) {
+    while (!is_slow && stats->n_taken + stats->n_missed < n_traces) {
         ef_archiver_stats(archiver, stats);
         usleep(200);
     }
