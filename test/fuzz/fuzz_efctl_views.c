@@ -63,6 +63,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         draw(document, efctl_trace_view, &query);
         draw(document, efctl_switches_view, &now);
         draw(document, efctl_topology_view, NULL);
+        draw(document, efctl_probe_view, NULL);
+        draw(document, efctl_probes_view, &now);
         draw(document, efctl_status_view, "http://127.0.0.1:8780");
     }
     json_decref(document);

@@ -162,6 +162,32 @@ all_traced() { api "probes/$1" | jq -e '.state == "done" and .results.traced == 
         and .[0].min_us <= .[0].p50_us and .[0].p50_us <= .[0].p99_us' "$BATS_TEST_TMPDIR/result"
 }
 
+@test "efctl probe orders, waits and shows; list, show and stop" {
+    local id
+    run -0 efctl probe dst=h2 via=leaf1,spine2,leaf1 proto=tcp dst-port=443 --count 20 --interval 2ms
+    [[ ${lines[0]} =~ ^probes\ ([0-9a-f]{16})\ by\ prober1:\ done,\ 20\ of\ 20\ sent$ ]]
+    id=${BASH_REMATCH[1]}
+    [ "${lines[1]}" = "20 traced, 20 delivered; loss 0 %" ]
+    [[ $output == *"    20  leaf1 > spine2 > leaf1"* ]]
+    [[ $output =~ leaf1\ \>\ spine2\ +20\ .*us ]]
+    run -0 efctl probe show "$id" --json
+    jq -e '.results.traced == 20 and .packet == {dst: "h2", via: "leaf1,spine2,leaf1", proto: "tcp", "dst-port": "443"}' <<<"$output"
+    run -0 efctl probe list
+    [[ $output == *"$id"*done* ]]
+    run -1 efctl probe dst=192.0.2.1
+    [[ $output == *refused*"neither a switch nor a host"* ]]
+    run -0 efctl probe dst=h3 --count 1000 --no-wait
+    [[ ${lines[0]} =~ ^probes\ ([0-9a-f]{16})\ by ]]
+    run -0 efctl probe stop "${BASH_REMATCH[1]}"
+    [[ ${lines[0]} == *": stopped, "* ]]
+    run -1 --separate-stderr efctl probe show 12
+    [ "$stderr" = "efctl: there are no probes '12'" ]
+    run -2 --separate-stderr efctl probe
+    [[ $stderr == *"what should be sent"* ]]
+    run -2 --separate-stderr efctl probe =5
+    [[ $stderr == *"is not a field like dst=h3"* ]]
+}
+
 @test "probes that do not arrive are counted as dropped" {
     local id
     # Nothing leads to a host of leaf2 from spine2 any more.

@@ -23,6 +23,7 @@ struct exchange {
     struct efctl_failure *failure;
     struct event_base *base;
     struct ef_http_call *call; /* NULL after its end. */
+    const char *method, *body; /* NULL: GET, without one. */
     int rc;
 };
 
@@ -96,7 +97,7 @@ on_done(void *ctx, const struct ef_http_result *result)
         exchange->rc = ef_error_set(
             &exchange->failure->error, -ECONNREFUSED,
             "no answer from the controller: %s (--controller or EFCTL_CONTROLLER names another)", result->error);
-    } else if (result->status != 200) {
+    } else if (result->status / 100 != 2) {
         exchange->rc = refused(exchange, result);
     } else {
         exchange->rc = exchange->sink ? 0 : read_document(exchange, result);
@@ -119,6 +120,10 @@ run(struct exchange *exchange, const char *path)
         .server = exchange->client->url,
         .tls = tls,
         .target = path,
+        .method = exchange->method,
+        .body = exchange->body,
+        .body_len = exchange->body ? strlen(exchange->body) : 0,
+        .content_type = exchange->body ? "application/json" : NULL,
         .program = "ef-controller",
         .timeout_ms = TIMEOUT_MS,
         .on_line = sink && sink->line ? on_line : NULL,
@@ -154,6 +159,16 @@ efctl_client_get_json(const struct efctl_client *client, const char *path, json_
                       struct efctl_failure *failure)
 {
     struct exchange exchange = {.client = client, .failure = failure};
+    int rc = run(&exchange, path);
+    *document = exchange.document;
+    return rc;
+}
+
+int
+efctl_client_send_json(const struct efctl_client *client, const char *method, const char *path, const char *body,
+                       json_t **document, struct efctl_failure *failure)
+{
+    struct exchange exchange = {.client = client, .failure = failure, .method = method, .body = body};
     int rc = run(&exchange, path);
     *document = exchange.document;
     return rc;

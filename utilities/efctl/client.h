@@ -47,4 +47,8 @@ int efctl_client_get(const struct efctl_client *client, const char *path, const 
 int efctl_client_get_json(const struct efctl_client *client, const char *path, json_t **document,
                           struct efctl_failure *failure);
 
+/* Sends `method` with the JSON text `body` (NULL: none), else as above. */
+int efctl_client_send_json(const struct efctl_client *client, const char *method, const char *path, const char *body,
+                           json_t **document, struct efctl_failure *failure);
+
 #endif

@@ -5,13 +5,20 @@
 #ifndef EFCTL_VIEWS_H
 #define EFCTL_VIEWS_H
 
+#include "base/time.h"
 #include "utilities/efctl/output.h"
 
 efctl_view efctl_switches_view; /* GET /v1/switches; ctx: the time now, struct ef_time * */
+efctl_view efctl_probe_view;    /* GET /v1/probes/ID; ctx unused */
+efctl_view efctl_probes_view;   /* GET /v1/probes; ctx: the time now, struct ef_time * */
 efctl_view efctl_topology_view; /* GET /v1/topology; ctx unused */
 efctl_view efctl_status_view;   /* GET /v1/status; ctx: the controller's URL, const char * */
 
 /* True if the status document says that something does not work. */
 bool efctl_status_is_bad(const json_t *status);
+
+/* Of an order for probes: whether it has ended; whether it, or a probe, failed. */
+bool efctl_probe_is_over(const json_t *order);
+bool efctl_probe_is_bad(const json_t *order);
 
 #endif

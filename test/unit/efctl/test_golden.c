@@ -131,6 +131,23 @@ stores(void **state)
 }
 
 static void
+probes(void **state)
+{
+    check("probe", "probe", efctl_probe_view, NULL, false, false);
+    check("probe", "probe-coloured", efctl_probe_view, NULL, false, true);
+    check("probe-refused", "probe-refused", efctl_probe_view, NULL, false, false);
+    check("probes", "probes", efctl_probes_view, &now, false, false);
+    check("probes-none", "probes-none", efctl_probes_view, &now, false, false);
+    json_t *mixed = load("probe"), *refused = load("probe-refused"), *queued = json_pack("{s:s}", "state", "queued");
+    assert_true(efctl_probe_is_bad(mixed) && efctl_probe_is_over(mixed));
+    assert_true(efctl_probe_is_bad(refused) && efctl_probe_is_over(refused));
+    assert_false(efctl_probe_is_bad(queued) || efctl_probe_is_over(queued));
+    json_decref(mixed);
+    json_decref(refused);
+    json_decref(queued);
+}
+
+static void
 small_views(void **state)
 {
     static const struct {
@@ -218,16 +235,18 @@ refused_filters_get_a_caret(void **state)
 static void
 no_control_character_gets_out(void **state)
 {
-    static const char *const names[] = {"trace-hostile", "switches-errors", "status-bad", "trace", "topology"};
-    static efctl_view *const views[] = {efctl_trace_view, efctl_switches_view, efctl_status_view, efctl_topology_view};
+    static const char *const names[] = {"trace-hostile", "switches-errors", "status-bad", "trace",
+                                        "topology",      "probe-refused",   "probes"};
+    static efctl_view *const views[] = {efctl_trace_view,    efctl_switches_view, efctl_status_view,
+                                        efctl_topology_view, efctl_probe_view,    efctl_probes_view};
     const struct efctl_trace_query query = {.details = true};
     for (size_t i = 0; i < EF_ARRAY_SIZE(names); i++) {
         json_t *document = load(names[i]);
         for (size_t v = 0; v < 2 * EF_ARRAY_SIZE(views); v++) {
             efctl_view *view = views[v / 2];
-            const void *ctx = view == efctl_trace_view      ? (const void *) &query
-                              : view == efctl_switches_view ? (const void *) &now
-                                                            : "url";
+            const void *ctx = view == efctl_trace_view                                   ? (const void *) &query
+                              : view == efctl_switches_view || view == efctl_probes_view ? (const void *) &now
+                                                                                         : "url";
             char *text = draw(document, view, ctx, v % 2, false);
             for (const char *p = text; *p; p++) {
                 assert_true(*p == '\n' || (unsigned char) *p >= 0x20);
@@ -246,6 +265,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(switches),
         cmocka_unit_test(stores),
+        cmocka_unit_test(probes),
         cmocka_unit_test(small_views),
         cmocka_unit_test(traces),
         cmocka_unit_test(nothing_found_comes_with_a_hint),
