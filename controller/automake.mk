@@ -1,6 +1,7 @@
 # All but main.c, so that the unit tests can link it.
 noinst_LIBRARIES += controller/libcontroller.a
 controller_libcontroller_a_SOURCES = \
+	controller/api_counters.c \
 	controller/api_probes.c \
 	controller/api_status.c \
 	controller/api_traces.c \

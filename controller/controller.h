@@ -31,10 +31,11 @@ struct controller {
 
 size_t controller_n_configured(const struct controller *c);
 
-/* Add the routes of /v1/traces, of /v1/probes, and of all others. */
+/* Add the routes of /v1/traces, /v1/probes and /v1/counters, and of all others. */
 void api_traces_add(struct controller *c);
 void api_probes_add(struct controller *c);
 void api_status_add(struct controller *c);
+void api_counters_add(struct controller *c);
 
 /* Add "counters" and "status" to the control socket. */
 void control_commands_add(struct controller *c, struct ef_control *control);

@@ -114,6 +114,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     c->probes = probe_orders_create(c->base, &c->configuration);
     api_probes_add(c);
     api_status_add(c);
+    api_counters_add(c);
     rc = daemon->control ? ef_control_create(c->base, daemon->control, control, err) : 0;
     if (rc) {
         return rc;

@@ -131,3 +131,41 @@ fits() {
     run -2 "$EF_BUILD/analyzer/ef-analyzer" --name x --source pcap:x --keep abnormal+debgu
     [[ "$output" == *"neither classes"* ]]
 }
+
+# controller: for this analyzer and one that is not there.
+controller() {
+    jq -n --arg url "$URL" '{listen: "127.0.0.1:18825", topology: "topology.json", reshufflers: [],
+        analyzers: [{name: "counts", url: $url}, {name: "gone", url: "http://127.0.0.1:1"}],
+        everflow: {targets: ["10.1.0.21"], encap: "erspan3", classes: ["tcp_syn"]}}' >controller.json
+    echo '{"name": "none", "vip": "10.1.0.21", "switches": [], "hosts": []}' >topology.json
+    "$EF_BUILD/controller/ef-controller" --config controller.json >controller.log 2>&1 3>&- {COPIES}>&- &
+    PIDS+=($!)
+    wait_until 10 curl -sf -o /dev/null http://127.0.0.1:18825/v1/status
+}
+
+counters() { "$EF_BUILD/utilities/efctl/efctl" --controller http://127.0.0.1:18825 counters "$@"; }
+
+@test "efctl counters: through the controller, which says whose part is missing" {
+    analyzer
+    controller
+    run -1 counters add low 'tcp.srcport < 1034'
+    [[ "$output" == *"without gone: "* ]]
+    run -1 counters add low udp
+    [[ "$output" == *"another filter"* ]]
+    run -1 counters add other 'tcp.prot'
+    [[ "$output" == *"tcp.prot"* ]]
+    play
+    run -0 counters
+    [[ "${lines[1]}" == "low "*" 10 "*"tcp.srcport < 1034"* ]]
+    [[ "$output" == *"without gone: "* ]]
+    run -0 counters show low
+    [[ "$output" == *"all "*" 10 "* ]]
+    counters show low --json | jq -e '.packets == 10 and ([.values[].packets] | add) == 10 and (.incomplete | length) == 1'
+    counters --json >answer
+    fits Counters
+    run -1 counters remove low
+    run -1 counters show low
+    [[ "$output" == *"no counter 'low'"* ]]
+    run -2 counters add low
+    run -1 counters show ../status
+}

@@ -3,6 +3,7 @@ noinst_LIBRARIES += utilities/efctl/libefctl.a
 utilities_efctl_libefctl_a_SOURCES = \
 	utilities/efctl/client.c utilities/efctl/client.h \
 	utilities/efctl/command.c utilities/efctl/command.h \
+	utilities/efctl/counters.c \
 	utilities/efctl/daemon.c \
 	utilities/efctl/pki.c \
 	utilities/efctl/json_get.c utilities/efctl/json_get.h \
