@@ -71,6 +71,10 @@ edge_ports=[]
 drop_copies=chosen
 drop_copies=all
 drop_copies=[]
+egress=true
+egress=false
+ttl_exceeded=true ttl_exceeded_rate=7
+ttl_exceeded=false ttl_exceeded_rate=[]
 source_ip=10.255.0.9
 source_ip="fd00:255:0:1::9" targets="fd00:255::1","fd00:255::2"
 source_ip=10.255.0.1 targets=10.255.255.1
