@@ -17,6 +17,8 @@ controller_libcontroller_a_SOURCES = \
 	controller/peer_poll.c controller/peer_poll.h \
 	controller/probe_orders.c controller/probe_orders.h \
 	controller/probe_results.c controller/probe_results.h \
+	controller/shedding.c controller/shedding.h \
+	controller/steering.c controller/steering.h \
 	controller/text.h \
 	controller/topology.c controller/topology.h \
 	controller/topology_push.c controller/topology_push.h \

@@ -22,7 +22,8 @@ enum {
     MAX_SAMPLE_BITS = 16,
     MAX_RATE_KPPS = 100000,
     MAX_BURST = 1000000,
-    MAX_TTL_EXCEEDED_RATE = 1000000
+    MAX_TTL_EXCEEDED_RATE = 1000000,
+    MAX_WEIGHT = 1000
 };
 
 static const char *const encaps[] = {"gre", "erspan2", "erspan3", NULL};
@@ -30,13 +31,16 @@ static const char *const routings[] = {"openflow", "native", NULL};
 static const char *const drop_copies[] = {"none", "chosen", "all", NULL};
 static const char *const classes[] = {"tcp_syn", "tcp_fin", "tcp_rst", "debug", "bgp", "pfc", "rdma_nack", "cnp", NULL};
 
+static const char *const analyzer_keys[] = {"name", "url", "address", "weight", NULL};
+static const char *const prober_keys[] = {"name", "url", NULL};
+static const char *const reshuffler_keys[] = {"name", "url", "vips", NULL};
+
 /* --- Peers ---------------------------------------------------------------- */
 
 static int
-read_peer(const struct doc_place *place, const struct peer *before, size_t n_before, struct peer *peer,
-          struct ef_error *err)
+read_peer(const struct doc_place *place, const char *const known[], const struct peer *before, size_t n_before,
+          struct peer *peer, struct ef_error *err)
 {
-    static const char *const known[] = {"name", "url", NULL};
     struct ef_error why = EF_ERROR_INIT;
     if (doc_check_keys(place, known, err) || doc_string(place, "name", NULL, &peer->name, err) ||
         doc_string(place, "url", NULL, &peer->url, err)) {
@@ -56,7 +60,58 @@ read_peer(const struct doc_place *place, const struct peer *before, size_t n_bef
 }
 
 static int
-read_peers(const struct doc_place *root, const char *key, struct peer **peers, size_t *n, struct ef_error *err)
+check_address(const struct doc_place *place, struct ef_error *err)
+{
+    const char *text = json_string_value(place->value);
+    uint8_t address[16];
+    if (!text || ef_address_parse(text, address)) {
+        return doc_error(place, err, "'%.60s' is not an IP address", text ? text : "");
+    }
+    return 0;
+}
+
+/* What only analyzers, or only reshufflers have. */
+typedef int read_rest(const struct doc_place *place, struct peer *peer, struct ef_error *err);
+
+/* Where an analyzer takes copies, which reshufflers are told. */
+static int
+read_analyzer(const struct doc_place *place, struct peer *peer, struct ef_error *err)
+{
+    struct doc_place address = doc_member(place, "address");
+    peer->address = json_string_value(address.value);
+    if (address.value && check_address(&address, err)) {
+        return -EINVAL;
+    }
+    return doc_integer(place, "weight", 1, MAX_WEIGHT, 100, &peer->weight, err);
+}
+
+static int
+read_prober(const struct doc_place *place, struct peer *peer, struct ef_error *err)
+{
+    return 0; /* No more than all peers have. */
+}
+
+/* Which targets lead to a reshuffler. */
+static int
+read_reshuffler(const struct doc_place *place, struct peer *peer, struct ef_error *err)
+{
+    struct doc_place list;
+    if (doc_array(place, "vips", false, &list, err)) {
+        return -EINVAL;
+    }
+    for (size_t i = 0; i < json_array_size(list.value); i++) {
+        struct doc_place vip = doc_element(&list, i);
+        if (check_address(&vip, err)) {
+            return -EINVAL;
+        }
+    }
+    peer->vips = list.value;
+    return 0;
+}
+
+static int
+read_peers(const struct doc_place *root, const char *key, const char *const known[], read_rest *rest,
+           struct peer **peers, size_t *n, struct ef_error *err)
 {
     struct doc_place list;
     if (doc_array(root, key, false, &list, err)) {
@@ -72,7 +127,7 @@ read_peers(const struct doc_place *root, const char *key, struct peer **peers, s
     }
     for (*n = 0; *n < size; ++*n) {
         struct doc_place place = doc_element(&list, *n);
-        if (read_peer(&place, *peers, *n, &(*peers)[*n], err)) {
+        if (read_peer(&place, known, *peers, *n, &(*peers)[*n], err) || rest(&place, &(*peers)[*n], err)) {
             return -EINVAL;
         }
     }
@@ -300,10 +355,10 @@ read_document(const struct doc_place *root, const char *file, struct configurati
     const char *topology;
     if (doc_check_keys(root, known, err) || doc_string(root, "listen", "127.0.0.1:8780", &c->listen, err) ||
         doc_string(root, "topology", NULL, &topology, err) ||
-        read_peers(root, "analyzers", &c->analyzers, &c->n_analyzers, err) ||
-        read_peers(root, "reshufflers", &c->reshufflers, &c->n_reshufflers, err) ||
-        read_peers(root, "probers", &c->probers, &c->n_probers, err) || read_tls(root, file, &c->tls, err) ||
-        give_tls(root, "analyzers", c->analyzers, c->n_analyzers, c->tls, err) ||
+        read_peers(root, "analyzers", analyzer_keys, read_analyzer, &c->analyzers, &c->n_analyzers, err) ||
+        read_peers(root, "reshufflers", reshuffler_keys, read_reshuffler, &c->reshufflers, &c->n_reshufflers, err) ||
+        read_peers(root, "probers", prober_keys, read_prober, &c->probers, &c->n_probers, err) ||
+        read_tls(root, file, &c->tls, err) || give_tls(root, "analyzers", c->analyzers, c->n_analyzers, c->tls, err) ||
         give_tls(root, "reshufflers", c->reshufflers, c->n_reshufflers, c->tls, err) ||
         give_tls(root, "probers", c->probers, c->n_probers, c->tls, err) || read_everflow(root, &c->everflow, err)) {
         return -EINVAL;

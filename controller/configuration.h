@@ -27,6 +27,9 @@
 /* A daemon that we ask. */
 struct peer {
     const char *name, *url;
+    const char *address; /* Analyzers: where copies go to; NULL: not our concern. */
+    int64_t weight;
+    json_t *vips;             /* Reshufflers: targets that lead to it; NULL: it is left alone. */
     const struct ef_tls *tls; /* Borrowed from the configuration; NULL: none. */
 };
 

@@ -23,6 +23,7 @@ struct controller {
     struct ef_http_server *http;
     struct topology_push *push;
     struct probe_orders *probes;
+    struct steering *steering;
     struct ef_time started; /* Monotonic. */
     struct {
         uint64_t queries, traces, incomplete; /* Answers to /v1/traces; traces in them; those not complete. */

@@ -13,6 +13,7 @@
 #include "base/signals.h"
 #include "controller/controller.h"
 #include "controller/probe_orders.h"
+#include "controller/steering.h"
 
 static const char program[] = "ef-controller";
 
@@ -123,6 +124,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     rc = start_switches(c, err);
     if (!rc) {
         c->push = topology_push_start(c->base, &c->configuration, &c->topology);
+        c->steering = steering_start(c);
     }
     return rc;
 }
@@ -133,6 +135,7 @@ stop(struct controller *c, struct ef_control *control)
     ef_http_server_destroy(c->http);
     probe_orders_destroy(c->probes);
     ef_control_destroy(control);
+    steering_stop(c->steering);
     topology_push_stop(c->push);
     for (size_t i = 0; i < c->n_switches; i++) {
         managed_switch_destroy(c->switches[i]);

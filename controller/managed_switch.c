@@ -328,6 +328,19 @@ managed_switch_destroy(struct managed_switch *s)
     }
 }
 
+void
+managed_switch_set_targets(struct managed_switch *s, const json_t *targets)
+{
+    json_t *set = ef_ovsdb_set_of_array((json_t *) targets);
+    if (ef_ovsdb_value_equal(json_object_get(s->desired, "targets"), set)) {
+        json_decref(set);
+        return;
+    }
+    json_object_set_new(s->desired, "targets", set);
+    s->was_right = false; /* Nobody else has changed the row. */
+    reconcile(s);
+}
+
 /* --- Being looked at ------------------------------------------------------ */
 
 bool

@@ -27,6 +27,9 @@ int managed_switch_create(struct event_base *base, const struct topology_switch 
                           const struct everflow_settings *settings, struct managed_switch **out, struct ef_error *err);
 void managed_switch_destroy(struct managed_switch *s); /* NULL is fine. */
 
+/* Has the switch send copies to `targets`, an array of addresses, from now on. */
+void managed_switch_set_targets(struct managed_switch *s, const json_t *targets);
+
 bool managed_switch_is_configured(const struct managed_switch *s);
 
 const char *managed_switch_name(const struct managed_switch *s);

@@ -3,6 +3,7 @@ noinst_LIBRARIES += reshuffler/libreshuffler.a
 reshuffler_libreshuffler_a_SOURCES = \
 	reshuffler/analyzers.c reshuffler/analyzers.h \
 	reshuffler/answer.c reshuffler/answer.h \
+	reshuffler/congestion.c reshuffler/congestion.h \
 	reshuffler/conf.c reshuffler/conf.h \
 	reshuffler/explain.c reshuffler/explain.h \
 	reshuffler/forward.c reshuffler/forward.h \

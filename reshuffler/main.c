@@ -25,7 +25,7 @@ struct program {
     struct ef_reshuffler reshuffler;
     struct event_base *base;
     struct ef_signals *signals;
-    struct event *on_worker;
+    struct event *on_worker, *on_second;
     struct ef_tls *tls;
     struct ef_http_server *http;
     struct ef_control *control;
@@ -57,16 +57,36 @@ on_worker_end(evutil_socket_t fd, short what, void *ctx)
     }
 }
 
+static void
+note_congestion(evutil_socket_t fd, short what, void *ctx)
+{
+    struct program *p = ctx;
+    struct ef_congestion *c = &p->reshuffler.congestion;
+    struct ef_totals totals;
+    ef_reshuffler_totals(&p->reshuffler, &totals);
+    if (!ef_congestion_note(c, totals.received, totals.drops[EF_DROP_SOURCE_OVERFLOW])) {
+        return;
+    }
+    if (c->is_congested) {
+        ef_log_warn("reshuffler", "congested: the receive rings lost %.1f %% of the copies of the last second",
+                    100 * c->lost_share);
+    } else {
+        ef_log_info("reshuffler", "no longer congested");
+    }
+}
+
 static int
 open_events(struct program *p, struct ef_error *err)
 {
+    static const struct timeval second = {.tv_sec = 1};
     p->base = event_base_new();
     p->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (!p->base || p->notify_fd < 0) {
         return ef_error_set(err, -ENOMEM, "cannot make an event loop");
     }
     p->on_worker = event_new(p->base, p->notify_fd, EV_READ | EV_PERSIST, on_worker_end, p);
-    if (!p->on_worker || event_add(p->on_worker, NULL)) {
+    p->on_second = event_new(p->base, -1, EV_PERSIST, note_congestion, p);
+    if (!p->on_worker || event_add(p->on_worker, NULL) || !p->on_second || event_add(p->on_second, &second)) {
         return ef_error_set(err, -ENOMEM, "cannot make an event loop");
     }
     return ef_signals_create(p->base, &p->signals, err);
@@ -79,6 +99,7 @@ open_servers(struct program *p, struct ef_error *err)
     if (p->conf.http) {
         rc = ef_tls_create(&p->conf.tls, &p->tls, err);
         rc = rc ? rc : ef_http_server_create(p->base, p->conf.http, p->tls, &p->http, err);
+        ef_watch_use_tls(p->reshuffler.watch, p->tls);
         if (rc) {
             return rc;
         }
@@ -210,6 +231,7 @@ stop(struct program *p)
     ef_members_deinit(&p->reshuffler.members);
     ef_signals_destroy(p->signals);
     free_event(p->on_worker);
+    free_event(p->on_second);
     if (p->base) {
         event_base_free(p->base);
     }

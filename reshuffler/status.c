@@ -140,12 +140,13 @@ status_json(const struct ef_reshuffler *r)
 {
     struct ef_totals totals;
     ef_reshuffler_totals(r, &totals);
-    return json_pack("{s:s, s:s, s:s, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o?}", "role", "reshuffler", "name",
-                     r->conf->name, "version", PACKAGE_VERSION, "uptime_s", uptime_s(r), "vips",
+    return json_pack("{s:s, s:s, s:s, s:f, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o?, s:b, s:f}", "role",
+                     "reshuffler", "name", r->conf->name, "version", PACKAGE_VERSION, "uptime_s", uptime_s(r), "vips",
                      vips_json(&r->conf->plan), "copies_received", (json_int_t) totals.received, "copies_sent",
                      (json_int_t) totals.sent, "drops", drops_json(&totals), "redirected", redirected_json(&totals),
                      "analyzers", ef_analyzers_json(r), "sources", sources_json(r), "switches",
-                     ef_switch_accounts_json(r), "answers", answers_json(r));
+                     ef_switch_accounts_json(r), "answers", answers_json(r), "congested", r->congestion.is_congested,
+                     "lost_share", r->congestion.lost_share);
 }
 
 static void
@@ -177,6 +178,8 @@ get_metrics(struct ef_http_request *req, void *ctx)
     for (int i = 0; i < EF_N_REDIRECTS; i++) {
         ef_metrics_value(&m, (double) totals.redirected[i], "reason", redirects[i], NULL);
     }
+    ef_metrics_single(&m, "everflow_congested", "gauge", "1 while copies come faster than they can be passed on",
+                      r->congestion.is_congested);
     ef_analyzers_add_metrics(r, &totals, &m);
     if (r->n_responders) {
         struct ef_responder_stats answers = sum_answers(r);

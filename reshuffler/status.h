@@ -6,6 +6,7 @@
 
 #include "base/time.h"
 #include "reshuffler/conf.h"
+#include "reshuffler/congestion.h"
 #include "reshuffler/members.h"
 #include "reshuffler/responder.h"
 #include "reshuffler/watch.h"
@@ -19,6 +20,7 @@ struct ef_reshuffler {
     const struct ef_conf *conf;
     struct ef_members members;
     struct ef_watch *watch;
+    struct ef_congestion congestion;
     struct ef_worker *workers[EF_CONF_MAX_SOURCES];
     struct ef_responder *responders[EF_CONF_MAX_SOURCES]; /* None without --answer. */
     unsigned n_responders;

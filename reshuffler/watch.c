@@ -32,6 +32,7 @@ struct ef_watch {
     struct event_base *base;
     struct ef_members *members;
     struct event *tick;
+    const struct ef_tls *tls;
     bool was_everyone_away;
     struct watched watched[EF_PLAN_MAX_ANALYZERS];
 };
@@ -118,6 +119,7 @@ ask(struct watched *w)
     struct ef_error err = EF_ERROR_INIT;
     struct ef_http_call_spec spec = {
         .server = w->url,
+        .tls = w->watch->tls,
         .target = "/v1/health",
         .program = "ef-analyzer",
         .timeout_ms = EF_HEALTH_TIMEOUT_MS,
@@ -196,6 +198,12 @@ ef_watch_create(struct event_base *base, struct ef_members *members, struct ef_w
     }
     *out = w;
     return 0;
+}
+
+void
+ef_watch_use_tls(struct ef_watch *w, const struct ef_tls *tls)
+{
+    w->tls = tls;
 }
 
 void

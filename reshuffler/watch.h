@@ -16,10 +16,13 @@
 #include "reshuffler/members.h"
 
 struct event_base;
+struct ef_tls;
 struct ef_watch;
 
 /* `members` is borrowed. Returns 0 or -ENOMEM with `err`. */
 int ef_watch_create(struct event_base *base, struct ef_members *members, struct ef_watch **watch, struct ef_error *err);
+/* For analyzers at https URLs. `tls` is borrowed; NULL: none. */
+void ef_watch_use_tls(struct ef_watch *watch, const struct ef_tls *tls);
 void ef_watch_destroy(struct ef_watch *watch); /* NULL is fine. */
 
 /* What is known of the health of index `i`. NULL if it is not watched. */

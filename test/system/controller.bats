@@ -482,3 +482,91 @@ refused() {
     refused 1 "ef-controller already runs (pidfile controller.pid is locked)" --config controller.json --pidfile controller.pid
     [ "$(vsctl s1 get Open_vSwitch . everflow)" = "[]" ]
 }
+
+# --- Reshufflers ----------------------------------------------------------------
+
+start_canned() { # NAME: a reshuffler that says what the file NAME/v1_status says
+    mkdir -p "$1"
+    echo '{"role": "reshuffler", "congested": false, "analyzers": []}' >"$1/v1_status"
+    "$EF_SOURCE/test/system/canned_http.py" "$1" >"$1.log" 2>&1 3>&- &
+    echo $! >"$1.pid"
+    wait_until 10 test -s "$1/port"
+}
+
+# Both congested and well, as a whole or not at all.
+set_canned() { # NAME CONGESTED
+    echo '{"role": "reshuffler", "congested": '"$2"', "analyzers": []}' >"$1/new"
+    mv "$1/new" "$1/v1_status"
+}
+
+# How many of the switches have these targets.
+targets_are() { # NUMBER TARGETS
+    local name n=0
+    for name in "${SWITCHES[@]}"; do
+        ! has "$name" targets "$2" || n=$((n + 1))
+    done
+    [ "$n" -eq "$1" ]
+}
+
+@test "switches leave a reshuffler that is congested, and all leave one that is down" {
+    local name
+    SWITCHES=(s1 s2 s3 s4)
+    for name in "${SWITCHES[@]}"; do
+        start_ovsdb "$name"
+    done
+    start_canned r1
+    start_canned r2
+    configure
+    jq --arg r1 "http://127.0.0.1:$(cat r1/port)" --arg r2 "http://127.0.0.1:$(cat r2/port)" \
+        '.reshufflers = [{name: "r1", url: $r1, vips: ["10.255.255.1"]}, {name: "r2", url: $r2, vips: ["10.255.255.2"]}]' \
+        controller.json >new.json
+    mv new.json controller.json
+    start_controller
+    wait_until 10 targets_are 4 '["10.255.255.1"]'
+    set_canned r1 true
+    wait_until 10 targets_are 1 '["10.255.255.2"]'
+    targets_are 3 '["10.255.255.1"]'
+    # Still congested after a while: another one goes.
+    wait_until 20 targets_are 2 '["10.255.255.2"]'
+    kill_daemon r1 KILL
+    wait_until 10 targets_are 4 '["10.255.255.2"]'
+    grep -q 'r1 is down: 4 of 4 parts of the switches that send to it send elsewhere' controller.log
+    # The other one has gone, too: there is nowhere else to go.
+    kill_daemon r2 KILL
+    wait_until 10 targets_are 4 '["10.255.255.1"]'
+}
+
+@test "reshufflers are told the analyzers of the configuration, and go on draining" {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    "$EF_BUILD/reshuffler/ef-reshuffler" --vip 10.255.255.1 --source afpacket:lo --http "unix:$PWD/r1.sock" \
+        --detach --pidfile "$PWD/r1.pid" --log-file "$PWD/r1.log" 3>&-
+    configure
+    jq --arg url "unix:$PWD/r1.sock" '.reshufflers = [{name: "r1", url: $url}] | .analyzers =
+        [{name: "a1", url: "unix:/nowhere/a1", address: "10.1.0.21"}, {name: "a2", url: "unix:/nowhere/a2", address: "10.2.0.21", weight: 7}]' \
+        controller.json >new.json
+    mv new.json controller.json
+    start_controller
+    wait_until 10 analyzers_are '[["a1", "10.1.0.21", 100, false], ["a2", "10.2.0.21", 7, false]]'
+    curl -sf --unix-socket r1.sock http://localhost/v1/analyzers -d '{"name": "a2", "draining": true, "weight": 9}' >answer
+    wait_until 10 analyzers_are '[["a1", "10.1.0.21", 100, false], ["a2", "10.2.0.21", 7, true]]'
+    curl -sf --unix-socket r1.sock -X DELETE 'http://localhost/v1/analyzers?name=a1' >answer
+    wait_until 10 analyzers_are '[["a1", "10.1.0.21", 100, false], ["a2", "10.2.0.21", 7, true]]'
+}
+
+analyzers_are() { # JSON
+    curl -sf --unix-socket r1.sock http://localhost/v1/analyzers |
+        jq -e --argjson expected "$1" '[.analyzers[] | [.name, .address, .weight, .draining]] == $expected' >/dev/null
+}
+
+@test "a wrong address of an analyzer, weight or VIP is told" {
+    configure
+    local change
+    for change in '.analyzers = [{name: "a", url: "unix:/x", address: "10.1"}]' '.reshufflers = [{name: "r", url: "unix:/x", vips: [7]}]' \
+        '.analyzers = [{name: "a", url: "unix:/x", address: "10.1.0.1", weight: 0}]' '.reshufflers = [{name: "r", url: "unix:/x", weight: 1}]'; do
+        jq "$change" controller.json >wrong.json
+        run "$EF_BUILD/controller/ef-controller" --config wrong.json
+        echo "$output"
+        [ "$status" -eq 1 ]
+        [ "${#lines[@]}" -eq 1 ]
+    done
+}

@@ -292,10 +292,16 @@ view_left_out(struct efctl_output *out, const json_t *daemon)
 }
 
 static bool
+is_congested(const json_t *daemon)
+{
+    return json_is_true(json_object_get(daemon, "congested"));
+}
+
+static bool
 is_troubled(const json_t *daemon)
 {
     return sum_of_drops(daemon) || *efctl_get_string(daemon, "error", "") || has_failed_source(daemon) ||
-           leaves_any_out(daemon);
+           leaves_any_out(daemon) || is_congested(daemon);
 }
 
 /* A line for each thing that is wrong; before the first of `*any`, an empty one. */
@@ -313,6 +319,11 @@ view_troubles(struct efctl_output *out, const json_t *daemons, bool *any)
         view_trouble(out, daemon);
         view_failed_sources(out, daemon);
         view_left_out(out, daemon);
+        if (is_congested(daemon)) {
+            efctl_output_printf(out, EFCTL_BAD, "%s is congested: copies come faster than it can pass them on",
+                                efctl_get_string(daemon, "name", "?"));
+            efctl_output_newline(out);
+        }
     }
 }
 

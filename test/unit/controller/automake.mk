@@ -2,6 +2,7 @@ if HAVE_CMOCKA
 EF_CONTROLLER_TESTS = \
 	test/unit/controller/test_documents \
 	test/unit/controller/test_rules \
+	test/unit/controller/test_shedding \
 	test/unit/controller/test_traces
 check_PROGRAMS += $(EF_CONTROLLER_TESTS)
 TESTS += $(EF_CONTROLLER_TESTS)
@@ -19,4 +20,7 @@ TESTS += test/unit/controller/test_probe_results
 test_unit_controller_test_probe_results_SOURCES = test/unit/controller/test_probe_results.c
 test_unit_controller_test_probe_results_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_controller_test_probe_results_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
+test_unit_controller_test_shedding_SOURCES = test/unit/controller/test_shedding.c
+test_unit_controller_test_shedding_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_controller_test_shedding_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
 endif

@@ -1,7 +1,7 @@
 if HAVE_CMOCKA
 EF_RESHUFFLER_TEST_LDADD = reshuffler/libreshuffler.a $(EF_TEST_LDADD)
 EF_RESHUFFLER_TESTS = \
-	test/unit/reshuffler/test_answer test/unit/reshuffler/test_conf test/unit/reshuffler/test_forward test/unit/reshuffler/test_health \
+	test/unit/reshuffler/test_answer test/unit/reshuffler/test_conf test/unit/reshuffler/test_congestion test/unit/reshuffler/test_forward test/unit/reshuffler/test_health \
 	test/unit/reshuffler/test_members test/unit/reshuffler/test_outer_ip test/unit/reshuffler/test_steer test/unit/reshuffler/test_tally
 check_PROGRAMS += $(EF_RESHUFFLER_TESTS)
 TESTS += $(EF_RESHUFFLER_TESTS)
@@ -38,3 +38,7 @@ test_unit_reshuffler_test_members_LDADD = $(EF_RESHUFFLER_TEST_LDADD)
 test_unit_reshuffler_test_answer_SOURCES = test/unit/reshuffler/test_answer.c
 test_unit_reshuffler_test_answer_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_reshuffler_test_answer_LDADD = $(EF_RESHUFFLER_TEST_LDADD)
+
+test_unit_reshuffler_test_congestion_SOURCES = test/unit/reshuffler/test_congestion.c
+test_unit_reshuffler_test_congestion_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_reshuffler_test_congestion_LDADD = $(EF_RESHUFFLER_TEST_LDADD)
