@@ -35,7 +35,8 @@ EXTRA_DIST += \
 	ovs-patches/0023-everflow-Send-ICMP-time-exceeded.patch \
 	ovs-patches/0024-everflow-Keep-copies-of-dropped-packets-in-order.patch \
 	ovs-patches/0025-everflow-Copy-packets-when-they-leave.patch \
-	ovs-patches/0026-everflow-Route-ICMP-time-exceeded-as-native-tunnels-.patch
+	ovs-patches/0026-everflow-Route-ICMP-time-exceeded-as-native-tunnels-.patch \
+	ovs-patches/0027-everflow-Take-copies-of-DPDK-packets-from-their-memo.patch
 
 # What it put on the wire: the contract with lib/packet.
 EXTRA_DIST += \
