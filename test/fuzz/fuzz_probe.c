@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any fields that an order may have: either they are refused, or they become a
+/* Any order, as JSON, and any fields that one may have, as text: either they are refused, or they become a
  * packet that goes where it may go, is what it was meant to be wherever nothing
  * was written over it, and can be shown. */
 #include <config.h>
@@ -11,6 +11,7 @@
 #include "fuzz/fuzz.h"
 #include "guided-prober/craft.h"
 #include "guided-prober/explain.h"
+#include "guided-prober/read_order.h"
 #include "packet/build.h"
 #include "packet/headers.h"
 #include "unit/prober/probe.h"
@@ -49,6 +50,24 @@ check_probe(const uint8_t *frame, const struct prober_craft *craft, const struct
     }
 }
 
+/* The format in the input; false if it is refused. */
+static bool
+read_format(const char *text, struct prober_format *f)
+{
+    if (*text != '{') {
+        return !format_of(f, text, NULL);
+    }
+    struct prober_order_text order;
+    json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    bool ok = document && !prober_read_order(document, &order, NULL) &&
+              !prober_format_resolve(&order.format, small_topology(), "ef-small-h1", NULL);
+    json_decref(document);
+    if (ok) {
+        *f = order.format;
+    }
+    return ok;
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
@@ -62,7 +81,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     }
     memcpy(text, data, len);
     text[len] = '\0';
-    if (format_of(&f, text, NULL) || prober_craft_init(&craft, &f, 1, NULL)) {
+    if (!read_format(text, &f) || prober_craft_init(&craft, &f, 1, NULL)) {
         return 0;
     }
     uint8_t *frame = malloc(craft.len);

@@ -194,7 +194,7 @@ END
 }
 
 @test "every command has a --help with its options" {
-    for command in trace store switches topology status daemon; do
+    for command in trace probe store switches topology status daemon; do
         run efctl "$command" --help
         [ "$status" -eq 0 ]
         [[ $output == "usage: efctl $command "*"Examples:"* ]]
@@ -327,7 +327,7 @@ control_socket() {
     touch "$BATS_TEST_TMPDIR/capture.pcapng"
     [ "$(complete_words efctl trace --pcapng "$BATS_TEST_TMPDIR/cap")" = "$BATS_TEST_TMPDIR/capture.pcapng" ]
     # Every option of --help is there, and no other.
-    for command in trace store switches topology status daemon; do
+    for command in trace probe store switches topology status daemon; do
         diff <(efctl "$command" --help | grep -o -- '--[a-z][a-z-]*' | sort -u) \
             <(complete_words efctl "$command" --) || false
     done
