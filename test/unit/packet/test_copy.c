@@ -134,6 +134,42 @@ what_is_built_is_parsed(void **state)
     }
 }
 
+/* GRE's optional fields in all combinations, as switches of other makers send
+ * them: before the frame itself, and before the vendor's 22 bytes. */
+static void
+any_of_gres_fields_may_be_there(void **state)
+{
+    static const uint8_t vendor_header[22];
+    for (unsigned i = 0; i < 16; i++) {
+        uint8_t frame[SAMPLE_MAX];
+        uint16_t flags = (uint16_t) ((i & 1 ? EF_GRE_C : 0) | (i & 2 ? EF_GRE_K : 0) | (i & 4 ? EF_GRE_S : 0));
+        bool is_vendor = i & 8;
+        struct ef_build b;
+        struct ef_copy got;
+        ef_build_start(&b, frame, sizeof frame);
+        ef_build_eth(&b);
+        ef_build_ipv4(&b, "10.255.0.1", "10.255.255.1");
+        ef_build_gre(&b, flags, EF_GRE_KEY_MAGIC << 16 | 7, 1234);
+        if (is_vendor) {
+            ef_build_payload(&b, vendor_header, sizeof vendor_header);
+        }
+        uint32_t start = b.len;
+        ef_build_eth(&b);
+        ef_build_ipv4(&b, "10.1.0.2", "10.4.0.3");
+        ef_build_udp(&b, 1, 2);
+        uint32_t len = (uint32_t) ef_build_finish(&b);
+        frame[14 + 20 + 2] = is_vendor ? 0x89 : 0x65;
+        frame[14 + 20 + 3] = is_vendor ? 0x49 : 0x58;
+        assert_int_equal(parse(&got, frame, len, len), EF_DROP_NONE);
+        assert_int_equal(got.encapsulation, is_vendor ? EF_ENCAP_VENDOR_8949 : EF_ENCAP_GRE);
+        assert_ptr_equal(got.original, frame + start);
+        assert_int_equal(got.original_len, 14 + 20 + 8);
+        assert_int_equal(got.has_sequence, (flags & EF_GRE_S) != 0);
+        assert_int_equal(got.sequence, flags & EF_GRE_S ? 1234 : 0);
+        assert_int_equal(got.has_port, !is_vendor && flags & EF_GRE_K);
+    }
+}
+
 /* The outer frame may be tagged, and padded. */
 static void
 an_outer_tag_is_tolerated(void **state)
@@ -374,6 +410,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_built_is_parsed),
+        cmocka_unit_test(any_of_gres_fields_may_be_there),
         cmocka_unit_test(an_outer_tag_is_tolerated),
         cmocka_unit_test(a_truncated_copy_keeps_its_length),
         cmocka_unit_test(a_frame_cut_by_the_capture_says_so),
