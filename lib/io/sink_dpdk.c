@@ -7,6 +7,7 @@
 #include <rte_ethdev.h>
 #include <rte_ether.h>
 #include <rte_mbuf.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@
 #include "io/dpdk_port.h"
 #include "io/sink_class.h"
 
-enum { BUFFERS = 8191, PATIENCE_US = 2000, LINK_PATIENCE_MS = 2000 };
+enum { BUFFERS = 8191, PATIENCE_MS = 100, LINK_PATIENCE_MS = 2000 };
 
 struct dpdk_sink {
     struct ef_sink sink;
@@ -122,8 +123,9 @@ transmit(struct dpdk_sink *s, struct rte_mbuf *mbufs[], uint16_t n)
 {
     uint16_t sent = rte_eth_tx_burst(s->port->id, s->queue, mbufs, n);
     if (EF_UNLIKELY(sent < n)) {
-        struct ef_time deadline = ef_time_add_ns(ef_time_mono(), PATIENCE_US * EF_NS_PER_US);
+        struct ef_time deadline = ef_time_add_ms(ef_time_mono(), PATIENCE_MS);
         while (sent < n && ef_time_before(ef_time_mono(), deadline)) {
+            sched_yield(); /* Who takes the packets may need this very core. */
             sent = (uint16_t) (sent + rte_eth_tx_burst(s->port->id, s->queue, mbufs + sent, (uint16_t) (n - sent)));
         }
     }
