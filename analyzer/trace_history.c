@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/trace_bounds.h"
 #include "analyzer/trace_record.h"
 #include "analyzer/trace_row.h"
 #include "store/archive/byte_buffer.h"
@@ -42,6 +43,8 @@ struct ef_trace_history {
     bool has_next;
     uint64_t page_bytes;
 
+    struct ef_archive_bound bounds[EF_TRACE_MAX_BOUNDS]; /* Of the condition. */
+    unsigned n_bounds;
     bool wanted[EF_ROW_MAX_COLUMNS]; /* Columns, where the keys are enough. */
     struct ef_trace trace;
 };
@@ -143,6 +146,8 @@ begin_pass(struct ef_trace_history *h, enum phase phase)
         .limits_fresh = true,
         .fresh_to = h->query.fresh_to,
         .wanted = keys_are_enough ? h->wanted : NULL,
+        .bounds = h->bounds,
+        .n_bounds = h->n_bounds,
     };
     h->phase = phase;
     h->has_next = false;
@@ -263,6 +268,7 @@ ef_trace_history_create(struct ef_archive *archive, const struct ef_trace_histor
     h->archive = archive;
     h->query = *query;
     h->from = query->from;
+    h->n_bounds = ef_trace_bounds(query->condition, h->bounds);
     h->wanted[0] = true;
     h->wanted[ef_row_schema_find(&ef_trace_schema, "id")] = true;
     return h;

@@ -12,7 +12,7 @@
 #include "store/archive/parquet_reader.h"
 #include "store/archive/parquet_writer.h"
 
-enum { N_TRACES = 1 << 17, N_FLOWS = 100000, RUNS = 5 };
+enum { N_TRACES = 1 << 17, N_FLOWS = 100000, N_SWITCHES = 1 << 16, RUNS = 5 };
 
 static uint64_t state;
 
@@ -81,6 +81,18 @@ make_packet(struct ef_trace *t, const struct flow *f)
     ef_store_be16(l4 + 16, (uint16_t) any(65536));
 }
 
+/* A switch numbers its copies, from wherever it is by now. */
+static uint32_t
+next_sequence(uint32_t switch_number)
+{
+    static uint32_t sequences[N_SWITCHES];
+    uint32_t slot = (uint32_t) ef_hash64(&switch_number, sizeof switch_number) % N_SWITCHES;
+    if (!sequences[slot]) {
+        sequences[slot] = (uint32_t) any(1ull << 31);
+    }
+    return sequences[slot]++;
+}
+
 /* The switches on the way, leaf by leaf and spine by spine: 1, 3 or 5. */
 static void
 make_hops(struct ef_trace *t, const struct flow *f, bool with_clock)
@@ -106,7 +118,7 @@ make_hops(struct ef_trace *t, const struct flow *f, bool with_clock)
             h->flags |= EF_HOP_HAS_SWITCH_TIME | EF_HOP_HAS_PORT | EF_HOP_HAS_SEQUENCE;
             h->switch_time.ns = h->arrival.ns - 5000 - (int64_t) any(20000);
             h->port = (uint32_t) (1 + path[i] % 40);
-            h->sequence = (uint32_t) any(1ull << 32);
+            h->sequence = next_sequence(path[i]);
         }
         after += 1000 + (int64_t) any(any(20) ? 20000 : 500000);
         t->end = h->arrival;

@@ -12,6 +12,7 @@
 #include "base/util.h"
 #include "fuzz/fuzz.h"
 #include "utilities/efctl/text.h"
+#include "utilities/efctl/store_view.h"
 #include "utilities/efctl/trace_view.h"
 #include "utilities/efctl/views.h"
 
@@ -62,6 +63,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (document) {
         draw(document, efctl_trace_view, &query);
         draw(document, efctl_switches_view, &now);
+        draw(document, efctl_store_view, &now);
+        draw(document, efctl_store_traces_view, &query);
         draw(document, efctl_topology_view, NULL);
         draw(document, efctl_probe_view, NULL);
         draw(document, efctl_probes_view, &now);

@@ -16,7 +16,7 @@
 #include "analyzer/trace_row.h"
 #include "packet/build.h"
 
-enum { N_WRITERS = 2, MAX_TRACES = 200000 };
+enum { N_WRITERS = 2, MAX_TRACES = 200000, PATIENCE_MS = 60000 };
 static char dir[64];
 static uint8_t seen[MAX_TRACES];
 
@@ -90,6 +90,20 @@ count_archived(uint64_t end)
 }
 
 static void
+wait_taken(struct ef_archiver *archiver, uint64_t n, struct ef_archiver_stats *stats)
+{
+    struct ef_time deadline = ef_time_add_ms(ef_time_mono(), PATIENCE_MS);
+    ef_archiver_hurry(archiver);
+    while (ef_archiver_stats(archiver, stats), stats->n_taken < n) {
+        if (stats->n_missed || !ef_time_before(ef_time_mono(), deadline)) {
+            fail_msg("of %llu traces %llu were taken, %llu missed", (unsigned long long) n,
+                     (unsigned long long) stats->n_taken, (unsigned long long) stats->n_missed);
+        }
+        usleep(200);
+    }
+}
+
+static void
 run(uint64_t n_traces, bool is_slow, struct ef_archiver_stats *stats)
 {
     struct ef_archiver_config config = {.dir = dir};
@@ -109,19 +123,14 @@ run(uint64_t n_traces, bool is_slow, struct ef_archiver_stats *stats)
             /* No faster than the archiver reads: nothing is missed then. */
             ef_trace_store_flush(store, 0);
             ef_trace_store_flush(store, 1);
-            do {
-                ef_archiver_stats(archiver, stats);
-                usleep(200);
-            } while (i > stats->n_taken + stats->n_missed + 1000);
+            wait_taken(archiver, i + 1, stats);
         }
     }
     ef_trace_store_flush(store, 0);
     ef_trace_store_flush(store, 1);
-    while (!is_slow && stats->n_taken + stats->n_missed < n_traces) {
-        ef_archiver_stats(archiver, stats);
-        usleep(200);
+    if (!is_slow) {
+        wait_taken(archiver, n_traces, stats);
     }
-    ef_archiver_stats(archiver, stats);
     ef_archiver_destroy(archiver);
     ef_trace_store_destroy(store);
 }

@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "analyzer/trace_bounds.h"
+#include "analyzer/trace_row.h"
 #include "analyzer/trace_search.h"
 #include "filter/filter.h"
 #include "packet/build.h"
@@ -154,7 +156,7 @@ close_traces(uint64_t n, int64_t now_ms)
 struct question {
     struct ef_time start, end;
     uint64_t limit;
-    const char *filter;
+    const char *filter, *condition;
     unsigned modulus, rest; /* What the filter says about the number. */
 };
 
@@ -188,16 +190,23 @@ expected_answer(const struct question *q, uint32_t *numbers, bool *more)
 
 /* --- Asking -------------------------------------------------------------------------------- */
 
+static struct ef_filter *condition;
+
 static struct ef_trace_search *
 begin_search(const struct question *q, struct ef_filter **filter)
 {
     struct ef_error err = EF_ERROR_INIT;
     struct ef_trace_search *search;
     *filter = NULL;
+    condition = NULL;
+    if (q->condition) {
+        assert_int_equal(ef_filter_compile(q->condition, EF_FILTER_CONDITION, &condition, &err), 0);
+    }
     if (q->filter) {
         assert_int_equal(ef_filter_compile(q->filter, EF_FILTER_PACKET, filter, &err), 0);
     }
-    struct ef_trace_query query = {.filter = *filter, .start = q->start, .end = q->end, .limit = q->limit};
+    struct ef_trace_query query = {
+        .filter = *filter, .condition = condition, .start = q->start, .end = q->end, .limit = q->limit};
     if (ef_trace_search_create(store, archiver, &query, &search, &err)) {
         fail_msg("%s", err.text);
     }
@@ -249,6 +258,7 @@ check(const struct question *q)
     assert_null(ef_trace_search_incomplete(search));
     ef_trace_search_destroy(search);
     ef_filter_destroy(filter);
+    ef_filter_destroy(condition);
 }
 
 static void
@@ -269,6 +279,9 @@ check_some(unsigned n_questions, int64_t from_ms, int64_t to_ms)
             q.filter = "tcp.srcport == 7";
             q.modulus = 10;
             q.rest = 7;
+        } else if (any(3) == 0) {
+            q.condition = "trace.loop && trace.hops >= 1";
+            q.modulus = 1000;
         }
         check(&q);
     }
@@ -396,6 +409,42 @@ test_limits(void **state)
     end_run();
 }
 
+static void
+test_bounds(void **state)
+{
+    static const struct {
+        const char *condition, *bounds;
+    } cases[] = {
+        {"trace.loop", "loop 1..1"},
+        {"trace.loop == 0", "loop 0..0"},
+        {"trace.drop && trace.debug", "fate 2..2, debug 1..1"},
+        {"trace.drop == 0", ""},
+        {"trace.copies >= 7", "n_copies 7..4294967295"},
+        {"trace.missing > 0 && (trace.copies < 9 && switch == 10.0.0.1)", "n_missing 1..4294967295, n_copies 0..8"},
+        {"trace.loop || trace.drop", ""},
+        {"!trace.loop", ""},
+        {"trace.copies != 3", ""},
+        {"trace.hops > 3", ""},
+    };
+    assert_int_equal(ef_trace_bounds(NULL, NULL), 0);
+    for (size_t i = 0; i < EF_ARRAY_SIZE(cases); i++) {
+        struct ef_archive_bound bounds[EF_TRACE_MAX_BOUNDS];
+        struct ef_error err = EF_ERROR_INIT;
+        struct ef_filter *filter;
+        char text[200] = "";
+        assert_int_equal(ef_filter_compile(cases[i].condition, EF_FILTER_CONDITION, &filter, &err), 0);
+        unsigned n = ef_trace_bounds(filter, bounds);
+        for (unsigned j = 0; j < n; j++) {
+            size_t len = strlen(text);
+            snprintf(text + len, sizeof text - len, "%s%s %llu..%llu", j ? ", " : "",
+                     ef_trace_schema.columns[bounds[j].column].name, (unsigned long long) bounds[j].min,
+                     (unsigned long long) bounds[j].max);
+        }
+        assert_string_equal(text, cases[i].bounds);
+        ef_filter_destroy(filter);
+    }
+}
+
 int
 main(void)
 {
@@ -405,6 +454,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_eviction_during_an_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_archive, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
+        cmocka_unit_test(test_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
