@@ -197,20 +197,24 @@ struct thread {
     uint64_t n_given;
 };
 
-static void *
-forward(void *arg)
+/* The same frames for all threads, made before they start. */
+static uint8_t bytes[N_FRAMES][TEST_COPY_MAX_BYTES];
+static struct ef_frame frames[N_FRAMES];
+
+static void
+make_frames(void)
 {
-    struct thread *t = arg;
-    static uint8_t bytes[N_FRAMES][TEST_COPY_MAX_BYTES];
-    struct ef_frame frames[N_FRAMES];
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&mutex); /* The bytes are the same for all. */
     for (unsigned i = 0; i < N_FRAMES; i++) {
         struct test_copy c = {.encapsulation = EF_ENCAP_ERSPAN3, .flow = i, .packet = i, .vip = VIP};
         uint32_t len = (uint32_t) test_copy_build(&c, bytes[i]);
         frames[i] = (struct ef_frame){.data = bytes[i], .len = len, .wire_len = len};
     }
-    pthread_mutex_unlock(&mutex);
+}
+
+static void *
+forward(void *arg)
+{
+    struct thread *t = arg;
     do {
         t->forwarder.plan = ef_plan_cell_read(&t->members->cell, t->reader);
         for (unsigned i = 0; i < N_FRAMES; i += EF_BURST) {
@@ -243,6 +247,7 @@ no_copy_is_lost_in_a_change(void **state)
     struct ef_totals sum = {0};
     uint64_t n_given = 0, n_steered = 0;
     make(&m);
+    make_frames();
     assert_int_equal(ef_members_put(&m, &a4, NULL), 0);
     for (unsigned i = 0; i < N_THREADS; i++) {
         threads[i] = (struct thread){.members = &m, .reader = ef_plan_cell_add_reader(&m.cell), .stop = &stop};
