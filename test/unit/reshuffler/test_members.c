@@ -186,7 +186,7 @@ plans_live_while_they_are_read(void **state)
 
 /* --- While copies flow --------------------------------------------------------- */
 
-enum { N_THREADS = 2, N_FRAMES = 256, N_CHANGES = 300 };
+enum { N_THREADS = 2, N_FRAMES = 256, N_CHANGES = 30 };
 
 struct thread {
     pthread_t thread;
