@@ -332,8 +332,10 @@ ask(struct ef_trace_store *store, const struct ef_trace_query *q)
     assert_int_equal(ef_trace_store_query(store, q, &cursor, &err), 0);
     while ((rc = ef_trace_cursor_next(cursor, &t))) {
         if (rc > 0) {
-            a.traces = realloc(a.traces, (a.n + 1) * sizeof t);
-            assert_non_null(a.traces);
+            if (!(a.n & (a.n - 1))) { /* Full at each power of two. */
+                a.traces = realloc(a.traces, (a.n ? 2 * a.n : 1) * sizeof t);
+                assert_non_null(a.traces);
+            }
             a.traces[a.n++] = t;
         }
     }
