@@ -37,7 +37,8 @@ EXTRA_DIST += \
 	ovs-patches/0025-everflow-Copy-packets-when-they-leave.patch \
 	ovs-patches/0026-everflow-Route-ICMP-time-exceeded-as-native-tunnels-.patch \
 	ovs-patches/0027-everflow-Take-copies-of-DPDK-packets-from-their-memo.patch \
-	ovs-patches/0028-tests-Check-more-reasons-of-drops-and-their-budget.patch
+	ovs-patches/0028-tests-Check-more-reasons-of-drops-and-their-budget.patch \
+	ovs-patches/0029-everflow-Match-on-the-group-bit-only-for-ICMP-time-e.patch
 
 # What it put on the wire: the contract with lib/packet.
 EXTRA_DIST += \
