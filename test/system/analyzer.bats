@@ -139,7 +139,9 @@ says() {
         local analyzer=$!
         closed() {
             curl -sf 127.0.0.1:$((PORT + 1))/v1/status |
-                jq -e '.traces_stored > 0 and .traces_open == 0 and .sources[0].state == "ended"' >/dev/null
+                jq -e '.traces_stored > 0 and .traces_open == 0 and .sources[0].state == "ended" and
+                       .traces_stored == .traces_closed and
+                       .copies_received == .copies_assembled + ([.drops[]] | add)' >/dev/null
         }
         wait_until 10 closed
         curl -sf 127.0.0.1:$((PORT + 1))/v1/traces >"$BATS_TEST_TMPDIR/answer"
