@@ -1,13 +1,18 @@
 # All but main.c, so that the unit tests can link it.
 noinst_LIBRARIES += controller/libcontroller.a
 controller_libcontroller_a_SOURCES = \
+	controller/alerts.c controller/alerts.h \
+	controller/api_alerts.c \
 	controller/api_counters.c \
+	controller/api_diagnoses.c \
 	controller/api_probes.c \
 	controller/api_status.c \
 	controller/api_traces.c \
 	controller/configuration.c controller/configuration.h \
 	controller/control_commands.c \
 	controller/controller.h \
+	controller/diagnoses.c controller/diagnoses.h \
+	controller/diagnosis_apps.c \
 	controller/document.c controller/document.h \
 	controller/everflow_row.c controller/everflow_row.h \
 	controller/everflow_rules.c controller/everflow_rules.h \

@@ -12,6 +12,8 @@
 #include "net/http_server.h"
 
 struct ef_control;
+struct alerts;
+struct diagnoses;
 struct probe_orders;
 
 struct controller {
@@ -23,6 +25,8 @@ struct controller {
     struct ef_http_server *http;
     struct topology_push *push;
     struct probe_orders *probes;
+    struct alerts *alerts;
+    struct diagnoses *diagnoses;
     struct steering *steering;
     struct ef_time started; /* Monotonic. */
     struct {
@@ -32,11 +36,14 @@ struct controller {
 
 size_t controller_n_configured(const struct controller *c);
 
-/* Add the routes of /v1/traces, /v1/probes and /v1/counters, and of all others. */
+/* Add the routes of /v1/traces, /v1/probes, /v1/counters, /v1/alerts and
+ * /v1/diagnoses, and of all others. */
 void api_traces_add(struct controller *c);
 void api_probes_add(struct controller *c);
 void api_status_add(struct controller *c);
 void api_counters_add(struct controller *c);
+void api_alerts_add(struct controller *c);
+void api_diagnoses_add(struct controller *c);
 
 /* Add "counters" and "status" to the control socket. */
 void control_commands_add(struct controller *c, struct ef_control *control);

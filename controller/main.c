@@ -11,7 +11,9 @@
 #include "base/daemon.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "controller/alerts.h"
 #include "controller/controller.h"
+#include "controller/diagnoses.h"
 #include "controller/probe_orders.h"
 #include "controller/steering.h"
 
@@ -114,6 +116,10 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     api_traces_add(c);
     c->probes = probe_orders_create(c->base, &c->configuration);
     api_probes_add(c);
+    c->alerts = alerts_create();
+    api_alerts_add(c);
+    c->diagnoses = diagnoses_create(c);
+    api_diagnoses_add(c);
     api_status_add(c);
     api_counters_add(c);
     rc = daemon->control ? ef_control_create(c->base, daemon->control, control, err) : 0;
@@ -133,6 +139,8 @@ static void
 stop(struct controller *c, struct ef_control *control)
 {
     ef_http_server_destroy(c->http);
+    diagnoses_destroy(c->diagnoses); /* They use the next two. */
+    alerts_destroy(c->alerts);
     probe_orders_destroy(c->probes);
     ef_control_destroy(control);
     steering_stop(c->steering);

@@ -217,14 +217,23 @@ reply_unknown_path(struct ef_http_request *req, const char *path)
     }
 }
 
+/* A segment "*" of the route stands for any one that is not empty. */
 static bool
 is_path_of(const struct ef_http_route *route, const char *path)
 {
-    size_t n = strlen(route->path);
-    if (n < 2 || strcmp(route->path + n - 2, "/*")) {
-        return !strcmp(route->path, path);
+    const char *pattern = route->path;
+    for (;;) {
+        size_t n = strcspn(pattern, "/"), len = strcspn(path, "/");
+        bool is_any = n == 1 && *pattern == '*';
+        if (is_any ? !len : n != len || strncmp(pattern, path, n)) {
+            return false;
+        }
+        if (!pattern[n] || !path[len]) {
+            return pattern[n] == path[len];
+        }
+        pattern += n + 1;
+        path += len + 1;
     }
-    return !strncmp(route->path, path, n - 1) && path[n - 1] && !strchr(path + n - 1, '/');
 }
 
 static void
@@ -483,6 +492,20 @@ ef_http_last_segment(const struct ef_http_request *req)
     const struct evhttp_uri *uri = req->evreq ? evhttp_request_get_evhttp_uri(req->evreq) : NULL;
     const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
     return path && strrchr(path, '/') ? strrchr(path, '/') + 1 : "";
+}
+
+bool
+ef_http_path_segment(const struct ef_http_request *req, unsigned index, char *buf, size_t size)
+{
+    const struct evhttp_uri *uri = req->evreq ? evhttp_request_get_evhttp_uri(req->evreq) : NULL;
+    const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
+    for (path = path && *path == '/' ? path + 1 : ""; index && *path; index--) {
+        path += strcspn(path, "/");
+        path += *path == '/';
+    }
+    size_t len = strcspn(path, "/");
+    snprintf(buf, size, "%.*s", (int) EF_MIN(len, size - 1), path);
+    return len && len < size;
 }
 
 const char *

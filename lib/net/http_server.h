@@ -57,7 +57,7 @@ typedef void ef_http_handler(struct ef_http_request *req, void *ctx);
 
 struct ef_http_route {
     const char *method;        /* "GET", "POST", "PUT" or "DELETE". */
-    const char *path;          /* Whole path, "/v1/traces"; a last segment "*" stands for any one. */
+    const char *path;          /* Whole path, "/v1/traces"; a segment "*" stands for any one. */
     const char *const *params; /* Query parameters it knows, NULL-terminated; NULL: none. */
     ef_http_handler *handler;
 };
@@ -98,9 +98,14 @@ void ef_http_server_stats(const struct ef_http_server *server, struct ef_http_se
 /* A decoded query parameter (one of the route's), or NULL. Borrowed. */
 const char *ef_http_param(const struct ef_http_request *req, const char *name);
 
-/* What stands for the "*" of the route's path, as the client wrote it (not
- * decoded). Borrowed. */
+/* What stands for a "*" at the end of the route's path, as the client wrote it
+ * (not decoded). Borrowed. */
 const char *ef_http_last_segment(const struct ef_http_request *req);
+
+/* Copies the segment `index` of the path, from 0, as the client wrote it (not
+ * decoded): of "/v1/alerts/17/resolve" number 2 is "17". False if there is none or
+ * it was cut to fit into `buf` of `size` bytes. */
+bool ef_http_path_segment(const struct ef_http_request *req, unsigned index, char *buf, size_t size);
 
 /* A header's value, or NULL. Borrowed. */
 const char *ef_http_header(const struct ef_http_request *req, const char *name);

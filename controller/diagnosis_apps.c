@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The applications that there are; see diagnoses.h. */
+#include <config.h>
+
+#include "controller/diagnoses.h"
+
+#include <stddef.h>
+
+const struct diagnosis_app *const diagnosis_apps[] = {
+    NULL,
+};
