@@ -1,10 +1,12 @@
 # Everything but main() is a library, so that the unit tests link it.
 noinst_LIBRARIES += utilities/efctl/libefctl.a
 utilities_efctl_libefctl_a_SOURCES = \
+	utilities/efctl/alert.c utilities/efctl/alert_view.c \
 	utilities/efctl/client.c utilities/efctl/client.h \
 	utilities/efctl/command.c utilities/efctl/command.h \
 	utilities/efctl/counters.c \
 	utilities/efctl/daemon.c \
+	utilities/efctl/diagnose.c utilities/efctl/diagnose_view.c \
 	utilities/efctl/pki.c \
 	utilities/efctl/json_get.c utilities/efctl/json_get.h \
 	utilities/efctl/neighbours.c utilities/efctl/neighbours.h \

@@ -16,11 +16,23 @@ efctl_view efctl_counter_view;  /* GET /v1/counters/NAME; ctx unused */
 efctl_view efctl_topology_view; /* GET /v1/topology; ctx unused */
 efctl_view efctl_status_view;   /* GET /v1/status; ctx: the controller's URL, const char * */
 
+efctl_view efctl_alerts_view;    /* GET /v1/alerts; ctx: the time now, struct ef_time * */
+efctl_view efctl_alert_view;     /* GET /v1/alerts/ID; ctx unused */
+efctl_view efctl_diagnosis_view; /* GET /v1/diagnoses/ID; ctx unused */
+efctl_view efctl_diagnoses_view; /* GET /v1/diagnoses; ctx: the time now, struct ef_time * */
+
 /* True if the status document says that something does not work. */
 bool efctl_status_is_bad(const json_t *status);
 
 /* Of an order for probes: whether it has ended; whether it, or a probe, failed. */
 bool efctl_probe_is_over(const json_t *order);
 bool efctl_probe_is_bad(const json_t *order);
+
+/* Of a diagnosis: its progress from entry `first` on; its verdict and evidence;
+ * whether it has ended; whether it says that something is wrong. */
+void efctl_diagnosis_progress(struct efctl_output *out, const json_t *diagnosis, size_t first);
+void efctl_diagnosis_end(struct efctl_output *out, const json_t *diagnosis);
+bool efctl_diagnosis_is_over(const json_t *diagnosis);
+bool efctl_diagnosis_found(const json_t *diagnosis);
 
 #endif
