@@ -6,6 +6,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/api_counters.c \
 	controller/api_diagnoses.c \
 	controller/api_probes.c \
+	controller/api_rules.c \
 	controller/api_status.c \
 	controller/api_traces.c \
 	controller/configuration.c controller/configuration.h \
@@ -22,6 +23,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/peer_poll.c controller/peer_poll.h \
 	controller/probe_orders.c controller/probe_orders.h \
 	controller/probe_results.c controller/probe_results.h \
+	controller/rule_sets.c controller/rule_sets.h \
 	controller/shedding.c controller/shedding.h \
 	controller/steering.c controller/steering.h \
 	controller/text.h \

@@ -15,6 +15,7 @@ struct ef_control;
 struct alerts;
 struct diagnoses;
 struct probe_orders;
+struct rule_sets;
 
 struct controller {
     struct event_base *base;
@@ -28,6 +29,7 @@ struct controller {
     struct alerts *alerts;
     struct diagnoses *diagnoses;
     struct steering *steering;
+    struct rule_sets *rule_sets;
     struct ef_time started; /* Monotonic. */
     struct {
         uint64_t queries, traces, incomplete; /* Answers to /v1/traces; traces in them; those not complete. */
@@ -36,10 +38,11 @@ struct controller {
 
 size_t controller_n_configured(const struct controller *c);
 
-/* Add the routes of /v1/traces, /v1/probes, /v1/counters, /v1/alerts and
- * /v1/diagnoses, and of all others. */
+/* Add the routes of /v1/traces, /v1/probes, /v1/rules, /v1/counters, /v1/alerts
+ * and /v1/diagnoses, and of all others. */
 void api_traces_add(struct controller *c);
 void api_probes_add(struct controller *c);
+void api_rules_add(struct controller *c);
 void api_status_add(struct controller *c);
 void api_counters_add(struct controller *c);
 void api_alerts_add(struct controller *c);

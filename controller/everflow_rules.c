@@ -33,6 +33,10 @@ read_rule(const struct doc_place *place, int64_t sample_value, json_t **row, str
         doc_integer(place, "hard_timeout", 0, max_timeout_s, 0, &hard_timeout, err)) {
         return -EINVAL;
     }
+    if (*name == EVERFLOW_RULES_OF_SETS) {
+        struct doc_place name_place = doc_member(place, "name");
+        return doc_error(&name_place, err, "must not begin with '%c'", EVERFLOW_RULES_OF_SETS);
+    }
     if (strcmp(action, "mirror") && strcmp(action, "mark")) {
         return doc_error(&action_place, err, "must be one of mirror, mark");
     }
@@ -124,13 +128,23 @@ find_rule(const json_t *references, const json_t *rows, const char *name, json_t
     return NULL;
 }
 
-bool
-everflow_rules_match(const json_t *desired, const json_t *column, const json_t *rows)
+static bool
+is_of_set(const json_t *row)
 {
-    json_t *references = ef_ovsdb_set_elements(column), *rule, *row;
+    return *rule_name(row) == EVERFLOW_RULES_OF_SETS;
+}
+
+bool
+everflow_rules_match(const json_t *desired, bool only_sets, const json_t *column, const json_t *rows)
+{
+    json_t *references = ef_ovsdb_set_elements(column), *reference, *rule, *row;
+    size_t i, n = 0;
+    json_array_foreach(references, i, reference)
+    {
+        n += !only_sets || is_of_set(row_of(rows, reference));
+    }
     /* With names that are all different, as many, each of which is there, are the same. */
-    bool same = json_array_size(references) == json_array_size(desired);
-    size_t i;
+    bool same = n == json_array_size(desired);
     json_array_foreach((json_t *) desired, i, rule)
     {
         same = same && find_rule(references, rows, rule_name(rule), &row) && everflow_row_matches(row, rule);
@@ -140,10 +154,17 @@ everflow_rules_match(const json_t *desired, const json_t *column, const json_t *
 }
 
 json_t *
-everflow_rules_write(const json_t *desired, const json_t *column, const json_t *rows, json_t *operations)
+everflow_rules_write(const json_t *desired, bool only_sets, const json_t *column, const json_t *rows,
+                     json_t *operations)
 {
-    json_t *have = ef_ovsdb_set_elements(column), *want = json_array(), *rule, *row;
+    json_t *have = ef_ovsdb_set_elements(column), *want = json_array(), *other, *rule, *row;
     size_t i;
+    json_array_foreach(have, i, other)
+    {
+        if (only_sets && !is_of_set(row_of(rows, other))) {
+            json_array_append(want, other);
+        }
+    }
     json_array_foreach((json_t *) desired, i, rule)
     {
         json_t *reference = find_rule(have, rows, rule_name(rule), &row);
@@ -179,7 +200,7 @@ everflow_rules_refused(const json_t *column, const json_t *rows, char *text, siz
     json_array_foreach(references, i, reference)
     {
         const json_t *row = row_of(rows, reference);
-        json_t *status = everflow_row_show_map(row, "status");
+        json_t *status = is_of_set(row) ? NULL : everflow_row_show_map(row, "status");
         const char *state = json_string_value(json_object_get(status, "state"));
         const char *error = json_string_value(json_object_get(status, "error"));
         if (!refused && state && !strcmp(state, "error")) {
@@ -190,6 +211,15 @@ everflow_rules_refused(const json_t *column, const json_t *rows, char *text, siz
     }
     json_decref(references);
     return refused;
+}
+
+const json_t *
+everflow_rules_status(const json_t *column, const json_t *rows, const char *name)
+{
+    json_t *references = ef_ovsdb_set_elements(column), *row;
+    find_rule(references, rows, name, &row);
+    json_decref(references);
+    return json_object_get(row, "status");
 }
 
 static json_t *

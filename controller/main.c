@@ -15,6 +15,7 @@
 #include "controller/controller.h"
 #include "controller/diagnoses.h"
 #include "controller/probe_orders.h"
+#include "controller/rule_sets.h"
 #include "controller/steering.h"
 
 static const char program[] = "ef-controller";
@@ -99,6 +100,27 @@ start_switches(struct controller *c, struct ef_error *err)
     return 0;
 }
 
+static void
+set_rules(void *ctx, size_t number, json_t *rules)
+{
+    struct controller *c = ctx;
+    managed_switch_set_rules(c->switches[number], rules);
+}
+
+static enum rule_state
+rule_state(void *ctx, size_t number, const char *name, char *why, size_t size)
+{
+    const struct controller *c = ctx;
+    return managed_switch_rule_state(c->switches[number], name, why, size);
+}
+
+static void
+start_rule_sets(struct controller *c)
+{
+    struct rule_sets_switches switches = {.set_rules = set_rules, .rule_state = rule_state, .ctx = c};
+    c->rule_sets = rule_sets_create(c->base, &c->topology, c->configuration.everflow.sample_value, &switches);
+}
+
 /* HTTP comes before the switches: a second controller that finds its port busy
  * must not have touched any. */
 static int
@@ -116,6 +138,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     api_traces_add(c);
     c->probes = probe_orders_create(c->base, &c->configuration);
     api_probes_add(c);
+    api_rules_add(c);
     c->alerts = alerts_create();
     api_alerts_add(c);
     c->diagnoses = diagnoses_create(c);
@@ -129,6 +152,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     control_commands_add(c, *control);
     rc = start_switches(c, err);
     if (!rc) {
+        start_rule_sets(c);
         c->push = topology_push_start(c->base, &c->configuration, &c->topology);
         c->steering = steering_start(c);
     }
@@ -145,6 +169,7 @@ stop(struct controller *c, struct ef_control *control)
     ef_control_destroy(control);
     steering_stop(c->steering);
     topology_push_stop(c->push);
+    rule_sets_destroy(c->rule_sets);
     for (size_t i = 0; i < c->n_switches; i++) {
         managed_switch_destroy(c->switches[i]);
     }

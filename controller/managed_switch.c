@@ -29,8 +29,11 @@ static const char *const state_names[] = {"connecting", "unreachable", "configur
 struct managed_switch {
     const struct topology_switch *node;
     struct ef_ovsdb_client *client;
-    struct event *hold;      /* Pending while we must not write. */
-    json_t *desired, *rules; /* The row, and those of its rules (NULL: whatever they are). */
+    struct event *hold;  /* Pending while we must not write. */
+    json_t *desired;     /* The row. */
+    const json_t *rules; /* Of the configuration, borrowed; NULL: whatever they are. */
+    json_t *set_rules;   /* Of sets. */
+    json_t *all_rules;   /* Both. */
     enum state state;
     struct ef_time since; /* Real time; of `state`. */
     char error[600];
@@ -197,10 +200,9 @@ static json_t *
 operations(const struct managed_switch *s, const char *uuid, const json_t *row)
 {
     json_t *wanted = json_copy(s->desired), *for_rules = json_array();
-    if (s->rules) {
-        json_object_set_new(wanted, "rules",
-                            everflow_rules_write(s->rules, json_object_get(row, "rules"), rule_rows(s), for_rules));
-    }
+    json_object_set_new(
+        wanted, "rules",
+        everflow_rules_write(s->all_rules, !s->rules, json_object_get(row, "rules"), rule_rows(s), for_rules));
     json_t *all = row ? everflow_row_update(uuid, wanted) : everflow_row_insert(wanted);
     json_array_extend(all, for_rules);
     json_decref(for_rules);
@@ -212,7 +214,7 @@ static bool
 is_right(const struct managed_switch *s, const json_t *row)
 {
     return row && everflow_row_matches(row, s->desired) &&
-           (!s->rules || everflow_rules_match(s->rules, json_object_get(row, "rules"), rule_rows(s)));
+           everflow_rules_match(s->all_rules, !s->rules, json_object_get(row, "rules"), rule_rows(s));
 }
 
 static void
@@ -302,7 +304,9 @@ managed_switch_create(struct event_base *base, const struct topology_switch *nod
         !(s->desired = everflow_row_desired(settings, node->loopback, node->loopback6))) {
         abort(); /* Control path, at the start. */
     }
-    s->rules = json_incref(settings->rules);
+    s->rules = settings->rules;
+    s->set_rules = json_array();
+    s->all_rules = s->rules ? json_copy(settings->rules) : json_array();
     s->node = node;
     s->since = ef_time_real();
     struct ef_ovsdb_config config = {
@@ -323,7 +327,8 @@ managed_switch_destroy(struct managed_switch *s)
         ef_ovsdb_client_destroy(s->client);
         event_free(s->hold);
         json_decref(s->desired);
-        json_decref(s->rules);
+        json_decref(s->set_rules);
+        json_decref(s->all_rules);
         free(s);
     }
 }
@@ -341,6 +346,21 @@ managed_switch_set_targets(struct managed_switch *s, const json_t *targets)
     reconcile(s);
 }
 
+void
+managed_switch_set_rules(struct managed_switch *s, json_t *rules)
+{
+    if (json_equal(s->set_rules, rules)) {
+        return;
+    }
+    json_decref(s->set_rules);
+    s->set_rules = json_copy(rules);
+    json_array_clear(s->all_rules);
+    json_array_extend(s->all_rules, (json_t *) s->rules);
+    json_array_extend(s->all_rules, s->set_rules);
+    s->was_right = false; /* Nobody else has changed the row. */
+    reconcile(s);
+}
+
 /* --- Being looked at ------------------------------------------------------ */
 
 bool
@@ -353,6 +373,22 @@ const char *
 managed_switch_name(const struct managed_switch *s)
 {
     return s->node->name;
+}
+
+enum rule_state
+managed_switch_rule_state(const struct managed_switch *s, const char *name, char *why, size_t size)
+{
+    json_t *row;
+    everflow_row(s, &row);
+    json_t *status = ef_ovsdb_map_object(everflow_rules_status(json_object_get(row, "rules"), rule_rows(s), name));
+    const char *state = json_string_value(json_object_get(status, "state"));
+    const char *error = json_string_value(json_object_get(status, "error"));
+    enum rule_state said = !state ? RULE_PENDING : strcmp(state, "error") ? RULE_INSTALLED : RULE_REFUSED;
+    if (said == RULE_REFUSED) {
+        snprintf(why, size, "%s", error ? error : "without a reason");
+    }
+    json_decref(status);
+    return said;
 }
 
 uint64_t

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "controller/configuration.h"
+#include "controller/rule_sets.h"
 #include "controller/topology.h"
 
 struct event_base;
@@ -29,6 +30,13 @@ void managed_switch_destroy(struct managed_switch *s); /* NULL is fine. */
 
 /* Has the switch send copies to `targets`, an array of addresses, from now on. */
 void managed_switch_set_targets(struct managed_switch *s, const json_t *targets);
+
+/* Has the switch follow the rules of `rules` (see rule_sets.h), too, from now on,
+ * and no others of sets. */
+void managed_switch_set_rules(struct managed_switch *s, json_t *rules);
+
+/* What the switch says of the rule with that name; why it refuses it, in `why`. */
+enum rule_state managed_switch_rule_state(const struct managed_switch *s, const char *name, char *why, size_t size);
 
 bool managed_switch_is_configured(const struct managed_switch *s);
 

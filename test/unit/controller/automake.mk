@@ -23,4 +23,9 @@ test_unit_controller_test_probe_results_LDADD = controller/libcontroller.a $(EF_
 test_unit_controller_test_shedding_SOURCES = test/unit/controller/test_shedding.c
 test_unit_controller_test_shedding_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_controller_test_shedding_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
+check_PROGRAMS += test/unit/controller/test_rule_sets
+TESTS += test/unit/controller/test_rule_sets
+test_unit_controller_test_rule_sets_SOURCES = test/unit/controller/test_rule_sets.c
+test_unit_controller_test_rule_sets_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_controller_test_rule_sets_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
 endif

@@ -91,6 +91,7 @@ wrong_rules_name_the_place(void **state)
         {RULE(",\"idle_timeout\":-1"), "everflow.rules[0].idle_timeout: -1 is not between 0 and 4294967295"},
         {RULE(",\"hard_timeout\":\"1s\""), "everflow.rules[0].hard_timeout: must be a whole number"},
         {RULE(",\"actoin\":\"mark\""), "everflow.rules[0].actoin: unknown; did you mean action?"},
+        {"[{\"name\":\"@a\",\"match\":\"ip\"}]", "everflow.rules[0].name: must not begin with '@'"},
         {"[{\"name\":\"a\",\"match\":\"ip\"},{\"name\":\"a\",\"match\":\"tcp\"}]",
          "everflow.rules[1].name: 'a' is there twice"},
     };
@@ -127,8 +128,8 @@ only_differences_are_written(void **state)
     json_t *desired = json("[" WEB_ROW "," DNS_ROW ",{\"name\":\"new\",\"match\":\"icmp\"}]"),
            *operations = json_array();
     json_t *column = json(COLUMN), *rows = json(ROWS);
-    assert_false(everflow_rules_match(desired, column, rows));
-    assert_json(everflow_rules_write(desired, column, rows, operations),
+    assert_false(everflow_rules_match(desired, false, column, rows));
+    assert_json(everflow_rules_write(desired, false, column, rows, operations),
                 "[\"set\",[[\"uuid\",\"u1\"],[\"uuid\",\"u2\"],[\"named-uuid\",\"rule2\"]]]");
     assert_json(operations,
                 "[{\"op\":\"update\",\"table\":\"Everflow_Rule\",\"where\":[[\"_uuid\",\"==\",[\"uuid\",\"u2\"]]],"
@@ -136,22 +137,55 @@ only_differences_are_written(void **state)
                 "\"row\":{\"name\":\"new\",\"match\":\"icmp\"}}]");
     json_decref(desired);
     desired = json("[" WEB_ROW "]");
-    assert_false(everflow_rules_match(desired, column, rows)); /* There is more. */
+    assert_false(everflow_rules_match(desired, false, column, rows)); /* There is more. */
     operations = json_array();
-    assert_json(everflow_rules_write(desired, column, rows, operations), "[\"uuid\",\"u1\"]");
+    assert_json(everflow_rules_write(desired, false, column, rows, operations), "[\"uuid\",\"u1\"]");
     assert_json(operations, "[]");
     json_t *one = json("[\"uuid\",\"u1\"]");
-    assert_true(everflow_rules_match(desired, one, rows));
-    assert_false(everflow_rules_match(desired, one, NULL));
-    assert_false(everflow_rules_match(desired, NULL, NULL));
+    assert_true(everflow_rules_match(desired, false, one, rows));
+    assert_false(everflow_rules_match(desired, false, one, NULL));
+    assert_false(everflow_rules_match(desired, false, NULL, NULL));
     json_decref(one);
     json_decref(desired);
     desired = json("[]");
     operations = json_array();
-    assert_json(everflow_rules_write(desired, column, rows, operations), "[\"set\",[]]");
+    assert_json(everflow_rules_write(desired, false, column, rows, operations), "[\"set\",[]]");
     assert_json(operations, "[]");
-    assert_true(everflow_rules_match(desired, NULL, NULL));
+    assert_true(everflow_rules_match(desired, false, NULL, NULL));
     json_decref(desired);
+    json_decref(column);
+    json_decref(rows);
+}
+
+/* Rules of sets, where the others are none of our business. */
+static void
+others_are_left_alone_if_only_sets_are_ours(void **state)
+{
+    json_t *desired = json("[{\"name\":\"@d/1/a\",\"match\":\"tcp\"}]"), *none = json("[]"), *operations = json_array();
+    json_t *column = json("[\"set\",[[\"uuid\",\"u1\"],[\"uuid\",\"u2\"]]]");
+    json_t *rows = json("{\"u1\":" WEB_ROW ",\"u2\":{\"name\":\"@d/1/a\",\"match\":\"tcp\",\"status\":"
+                        "[\"map\",[[\"state\",\"error\"],[\"error\",\"match: no\"]]]}}");
+    char text[100];
+    assert_true(everflow_rules_match(desired, true, column, rows));
+    assert_false(everflow_rules_match(desired, false, column, rows));
+    assert_false(everflow_rules_match(none, true, column, rows));
+    assert_json(everflow_rules_write(none, true, column, rows, operations), "[\"uuid\",\"u1\"]");
+    assert_json(operations, "[]");
+    operations = json_array();
+    json_t *web_only = json("[\"uuid\",\"u1\"]");
+    assert_true(everflow_rules_match(none, true, web_only, rows));
+    assert_json(everflow_rules_write(desired, true, web_only, rows, operations),
+                "[\"set\",[[\"uuid\",\"u1\"],[\"named-uuid\",\"rule0\"]]]");
+    json_decref(operations);
+    /* A refusal is that of who put it there. */
+    assert_false(everflow_rules_refused(column, rows, text, sizeof text));
+    assert_json(json_deep_copy(everflow_rules_status(column, rows, "@d/1/a")),
+                "[\"map\",[[\"state\",\"error\"],[\"error\",\"match: no\"]]]");
+    assert_null(everflow_rules_status(column, rows, "@d/1/b"));
+    assert_null(everflow_rules_status(NULL, NULL, "@d/1/a"));
+    json_decref(web_only);
+    json_decref(desired);
+    json_decref(none);
     json_decref(column);
     json_decref(rows);
 }
@@ -163,8 +197,8 @@ doubles_are_removed(void **state)
     json_t *desired = json("[" WEB_ROW "]"), *operations = json_array();
     json_t *column = json("[\"set\",[[\"uuid\",\"u1\"],[\"uuid\",\"u2\"]]]");
     json_t *rows = json("{\"u1\":" WEB_ROW ",\"u2\":" WEB_ROW "}");
-    assert_false(everflow_rules_match(desired, column, rows));
-    assert_json(everflow_rules_write(desired, column, rows, operations), "[\"uuid\",\"u1\"]");
+    assert_false(everflow_rules_match(desired, false, column, rows));
+    assert_json(everflow_rules_write(desired, false, column, rows, operations), "[\"uuid\",\"u1\"]");
     assert_json(operations, "[]");
     json_decref(desired);
     json_decref(column);
@@ -205,6 +239,7 @@ main(void)
         cmocka_unit_test(rules_are_read),
         cmocka_unit_test(wrong_rules_name_the_place),
         cmocka_unit_test(only_differences_are_written),
+        cmocka_unit_test(others_are_left_alone_if_only_sets_are_ours),
         cmocka_unit_test(doubles_are_removed),
         cmocka_unit_test(what_the_switch_says_is_shown),
     };
