@@ -45,6 +45,7 @@ parse_hex(int n_words, char *const words[], uint8_t *bytes, struct ef_error *err
 static void
 explain_copy(const struct ef_plan *plan, const struct ef_decision *d, struct evbuffer *reply)
 {
+    struct ef_packet original;
     static const char *const encapsulations[] = {"GRE", "ERSPAN I", "ERSPAN II", "ERSPAN III", "vendor 0x8949"};
     char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN], summary[256];
     const struct ef_copy *copy = &d->copy;
@@ -57,11 +58,12 @@ explain_copy(const struct ef_plan *plan, const struct ef_decision *d, struct evb
         evbuffer_add_printf(reply, ", sequence %u", copy->sequence);
     }
     const struct ef_member *a = &plan->analyzers[d->analyzer];
+    ef_packet_parse(&original, copy->original, copy->original_len, copy->original_wire_len);
     evbuffer_add_printf(reply,
                         "\noriginal:  %s\n"
                         "flow hash: %016llx, slot %u of %u\n"
                         "sent to:   %s (%s), %u bytes, TTL 64\n",
-                        ef_packet_summary(&d->original, summary, sizeof summary), (unsigned long long) d->flow_hash,
+                        ef_packet_summary(&original, summary, sizeof summary), (unsigned long long) d->flow_hash,
                         (unsigned) (d->flow_hash % EF_STEER_SLOTS), EF_STEER_SLOTS, a->name,
                         ef_address_format(a->address, to), d->len);
     if (d->home != d->analyzer) {

@@ -10,23 +10,57 @@
 #include "reshuffler/loss_reporter.h"
 #include "reshuffler/outer_ip.h"
 
-static void
-forward_one(struct ef_forwarder *f, const struct ef_frame *frame)
+/* Frames ahead whose first bytes are fetched: they may still be where the
+ * network card put them. */
+enum { FETCH_AHEAD = 4, HEADER_BYTES = 128 };
+
+static inline void
+fetch(const struct ef_frame *frame)
 {
-    struct ef_decision d;
-    enum ef_drop_reason why = ef_plan_decide(f->plan, frame->data, frame->len, frame->wire_len, &d);
-    if (why) {
-        f->totals.drops[why]++;
-        return;
+    for (int at = 0; at < HEADER_BYTES; at += 64) {
+        __builtin_prefetch(frame->data + at);
     }
-    ef_ledger_enter(&f->ledger, &d.copy, frame->arrival);
-    uint8_t *packet = ef_sink_reserve(f->sink, d.len);
-    memcpy(packet, frame->data + d.copy.outer_ip_offset, d.len);
-    ef_outer_ip_redirect(packet, f->plan->analyzers[d.analyzer].address);
-    ef_sink_commit(f->sink, d.len);
-    f->totals.steered[d.analyzer]++;
-    if (EF_UNLIKELY(d.home != d.analyzer)) {
-        bool drains = f->plan->states[d.home] == EF_ANALYZER_DRAINING;
+}
+
+/* A frame of a burst that is not discarded. */
+struct chosen {
+    const struct ef_frame *frame;
+    struct ef_decision d;
+};
+
+/* Counts what is discarded and enters the rest into the ledger; returns how many
+ * that are. */
+static int
+examine(struct ef_forwarder *f, const struct ef_frame frames[], int n, struct chosen chosen[])
+{
+    int n_chosen = 0;
+    for (int i = 0; i < n; i++) {
+        struct chosen *c = &chosen[n_chosen];
+        if (i + FETCH_AHEAD < n) {
+            fetch(&frames[i + FETCH_AHEAD]);
+        }
+        c->frame = &frames[i];
+        enum ef_drop_reason why = ef_plan_examine(f->plan, frames[i].data, frames[i].len, frames[i].wire_len, &c->d);
+        if (why) {
+            f->totals.drops[why]++;
+        } else {
+            ef_ledger_enter(&f->ledger, &c->d.copy, frames[i].arrival);
+            n_chosen++;
+        }
+    }
+    return n_chosen;
+}
+
+static void
+forward_one(struct ef_forwarder *f, struct chosen *c)
+{
+    struct ef_decision *d = &c->d;
+    ef_plan_choose(f->plan, d);
+    uint8_t *packet = ef_sink_forward(f->sink, c->frame, d->copy.outer_ip_offset, d->len);
+    ef_outer_ip_redirect(packet, f->plan->analyzers[d->analyzer].address);
+    f->totals.steered[d->analyzer]++;
+    if (EF_UNLIKELY(d->home != d->analyzer)) {
+        bool drains = f->plan->states[d->home] == EF_ANALYZER_DRAINING;
         f->totals.redirected[drains ? EF_REDIRECT_DRAINING : EF_REDIRECT_DOWN]++;
     }
 }
@@ -69,8 +103,12 @@ ef_forward_report_losses(struct ef_forwarder *f, struct ef_time now_mono)
 void
 ef_forward_burst(struct ef_forwarder *f, const struct ef_frame frames[], int n)
 {
-    for (int i = 0; i < n; i++) {
-        forward_one(f, &frames[i]);
+    struct chosen chosen[EF_BURST];
+    for (int at = 0; at < n; at += EF_BURST) {
+        int n_chosen = examine(f, frames + at, EF_MIN(n - at, EF_BURST), chosen);
+        for (int i = 0; i < n_chosen; i++) {
+            forward_one(f, &chosen[i]);
+        }
     }
     f->totals.received += (uint64_t) n;
     ef_sink_flush(f->sink);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes a burst of frames on: decides on each (plan.h), copies those that go
- * on into the sink with their new destination, sends them, counts everything.
+/* Passes a burst of frames on: decides on each (plan.h), gives those that go on
+ * to the sink with their new destination, sends them, counts everything. Where
+ * source and sink are DPDK ports, frames are not copied but changed where they
+ * are, and are the sink's afterwards.
  *
  *     struct ef_forwarder f = {.plan = plan, .sink = sink};
  *     ef_ledger_init(&f.ledger);

@@ -43,6 +43,18 @@ ef_ledger_deinit(struct ef_ledger *ledger)
     ledger->region = NULL;
 }
 
+/* Of switch and target: each word times an odd
+ * number, all at the same time, then mixed. */
+static uint64_t
+hash_of(const struct ef_copy *copy)
+{
+    static const uint64_t odd[2] = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f};
+    uint64_t from[2], to[2];
+    memcpy(from, copy->switch_address, sizeof from);
+    memcpy(to, copy->target_address, sizeof to);
+    return ef_hash_mix(from[0] * odd[0] + from[1] * odd[1] + ((to[0] * odd[1]) ^ (to[1] * odd[0])));
+}
+
 static bool
 is_of(const struct ef_ledger_entry *entry, const struct ef_copy *copy)
 {
@@ -55,7 +67,7 @@ static struct ef_ledger_entry *
 find_or_add(struct ef_ledger *ledger, const struct ef_copy *copy)
 {
     uint32_t n = atomic_load_explicit(&ledger->n, memory_order_relaxed);
-    uint64_t i = ef_hash64(copy->switch_address, 16) ^ ef_hash64(copy->target_address, 16);
+    uint64_t i = hash_of(copy);
     uint16_t *slot = &ledger->index[i % INDEX_SLOTS];
     while (*slot && !is_of(&ledger->entries[*slot - 1], copy)) {
         slot = &ledger->index[++i % INDEX_SLOTS];

@@ -4,6 +4,7 @@
 
 #include "reshuffler/outer_ip.h"
 
+#include <arpa/inet.h>
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <string.h>
@@ -13,16 +14,17 @@
 
 /* One's complement sums do not depend on byte order (RFC 1071, section 2), so
  * the words are taken as the machine reads them. */
-static uint16_t
+static EF_ALWAYS_INLINE uint16_t
 fold(uint64_t sum)
 {
-    while (sum >> 16) {
+    sum = (sum & 0xffffffff) + (sum >> 32);
+    for (int i = 0; i < 3; i++) { /* Each time fewer bits carry; no branch depends on the bytes. */
         sum = (sum & 0xffff) + (sum >> 16);
     }
     return (uint16_t) sum;
 }
 
-static uint16_t
+static EF_ALWAYS_INLINE uint16_t
 sum_of(const uint8_t *data, uint32_t len)
 {
     uint64_t sum = 0;
@@ -45,7 +47,8 @@ check_ipv4(const uint8_t *ip, uint32_t available, uint32_t *len)
     if (header < sizeof(struct iphdr) || *len < header || *len > available) {
         return EF_DROP_OUTER_TRUNCATED;
     }
-    return sum_of(ip, header) == 0xffff ? EF_DROP_NONE : EF_DROP_OUTER_CHECKSUM;
+    uint16_t sum = EF_LIKELY(header == sizeof(struct iphdr)) ? sum_of(ip, sizeof(struct iphdr)) : sum_of(ip, header);
+    return sum == 0xffff ? EF_DROP_NONE : EF_DROP_OUTER_CHECKSUM;
 }
 
 enum ef_drop_reason
@@ -61,34 +64,25 @@ ef_outer_ip_check(const uint8_t *ip, uint32_t available, uint32_t *len)
     return *len <= available ? EF_DROP_NONE : EF_DROP_OUTER_TRUNCATED;
 }
 
-/* Writes `n` bytes (even) at an even offset of the IPv4 header; returns what
- * that adds to the one's complement sum: ~m + m' for each word. */
-static uint64_t
-replace(uint8_t *at, const void *by, unsigned n)
-{
-    uint64_t sum = 0;
-    for (unsigned i = 0; i < n; i += 2) {
-        uint16_t was, is;
-        memcpy(&was, at + i, sizeof was);
-        memcpy(&is, (const uint8_t *) by + i, sizeof is);
-        sum += (uint64_t) (uint16_t) ~was + is;
-    }
-    memcpy(at, by, n);
-    return sum;
-}
-
+/* Destination, TTL and checksum: HC' = ~(~HC + ~m + m') over the words that
+ * change, which may be wider than 16 bits and are folded in the end. */
 static void
 redirect_ipv4(uint8_t *ip, const uint8_t destination[4])
 {
-    uint8_t *check = ip + offsetof(struct iphdr, check);
-    uint8_t ttl_and_protocol[2] = {EF_OUTER_IP_TTL, ip[offsetof(struct iphdr, protocol)]};
-    uint16_t was, is;
-    memcpy(&was, check, sizeof was);
-    uint64_t sum = (uint16_t) ~was;
-    sum += replace(ip + offsetof(struct iphdr, ttl), ttl_and_protocol, sizeof ttl_and_protocol);
-    sum += replace(ip + offsetof(struct iphdr, daddr), destination, 4);
-    is = (uint16_t) ~fold(sum);
-    memcpy(check, &is, sizeof is);
+    uint8_t *ttl = ip + offsetof(struct iphdr, ttl), *check = ip + offsetof(struct iphdr, check),
+            *to = ip + offsetof(struct iphdr, daddr);
+    uint16_t old_check, old_ttl,
+        new_ttl = htons((uint16_t) (EF_OUTER_IP_TTL << 8 | ip[offsetof(struct iphdr, protocol)]));
+    uint32_t old_to, new_to;
+    memcpy(&old_check, check, sizeof old_check);
+    memcpy(&old_ttl, ttl, sizeof old_ttl);
+    memcpy(&old_to, to, sizeof old_to);
+    memcpy(&new_to, destination, sizeof new_to);
+    uint64_t sum = (uint64_t) (uint16_t) ~old_check + (uint16_t) ~old_ttl + new_ttl + (uint32_t) ~old_to + new_to;
+    uint16_t new_check = (uint16_t) ~fold(sum);
+    memcpy(ttl, &new_ttl, sizeof new_ttl);
+    memcpy(check, &new_check, sizeof new_check);
+    memcpy(to, &new_to, sizeof new_to);
 }
 
 void

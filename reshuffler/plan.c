@@ -116,9 +116,8 @@ int
 ef_plan_finish(struct ef_plan *plan, struct ef_error *err)
 {
     struct ef_steer_member members[EF_PLAN_MAX_ANALYZERS];
-    size_t n = 0;
+    size_t n = 0, n_away = 0;
     plan->is_ipv6 = plan->n_vips && ef_member_address_is_ipv6(plan->vips[0]);
-    plan->has_away = false;
     int rc = check_vips(plan, err);
     for (unsigned i = 0; !rc && i < plan->n_analyzers; i++) {
         const struct ef_member *a = &plan->analyzers[i];
@@ -127,9 +126,11 @@ ef_plan_finish(struct ef_plan *plan, struct ef_error *err)
             continue;
         }
         rc = check_analyzer(plan, a, err);
-        plan->has_away |= is_away;
+        n_away += is_away;
         members[n++] = (struct ef_steer_member){a->name, a->weight, (uint16_t) i, is_away};
     }
+    plan->has_away = n_away;
+    plan->is_all_away = n_away == n;
     if (rc || !n) {
         return rc;
     }
@@ -166,7 +167,8 @@ ef_plan_free(struct ef_plan *plan)
 }
 
 enum ef_drop_reason
-ef_plan_decide(const struct ef_plan *plan, const uint8_t *frame, uint32_t len, uint32_t wire_len, struct ef_decision *d)
+ef_plan_examine(const struct ef_plan *plan, const uint8_t *frame, uint32_t len, uint32_t wire_len,
+                struct ef_decision *d)
 {
     enum ef_drop_reason why = ef_copy_parse(&d->copy, frame, len, wire_len);
     if (why) {
@@ -181,14 +183,20 @@ ef_plan_decide(const struct ef_plan *plan, const uint8_t *frame, uint32_t len, u
     if (why) {
         return why;
     }
-    if (!plan->steer) {
-        return EF_DROP_NO_ANALYZER;
+    if (EF_UNLIKELY(!plan->steer || plan->is_all_away)) {
+        return plan->steer ? EF_DROP_ANALYZERS_DOWN : EF_DROP_NO_ANALYZER;
     }
-    ef_packet_parse(&d->original, d->copy.original, d->copy.original_len, d->copy.original_wire_len);
-    d->flow_hash = ef_flow_hash(&d->original);
-    d->analyzer = d->home = ef_steer_pick(plan->steer, d->flow_hash);
-    if (EF_UNLIKELY(plan->has_away)) {
-        d->home = ef_steer_home(plan->steer, d->flow_hash);
+    d->flow_hash = ef_flow_hash_of_frame(d->copy.original, d->copy.original_len, d->copy.original_wire_len);
+    ef_steer_prefetch(plan->steer, d->flow_hash);
+    return EF_DROP_NONE;
+}
+
+enum ef_drop_reason
+ef_plan_decide(const struct ef_plan *plan, const uint8_t *frame, uint32_t len, uint32_t wire_len, struct ef_decision *d)
+{
+    enum ef_drop_reason why = ef_plan_examine(plan, frame, len, wire_len, d);
+    if (!why) {
+        ef_plan_choose(plan, d);
     }
-    return d->analyzer == EF_STEER_NOBODY ? EF_DROP_ANALYZERS_DOWN : EF_DROP_NONE;
+    return why;
 }

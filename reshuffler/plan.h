@@ -7,6 +7,12 @@
  *     enum ef_drop_reason why = ef_plan_decide(plan, frame, len, wire_len, &d);
  *     if (!why) send d.len bytes from frame + d.copy.outer_ip_offset to plan->analyzers[d.analyzer];
  *
+ * or in two steps, the first for all frames of a burst and then the second, for
+ * which the table's line has come into the cache meanwhile:
+ *
+ *     why = ef_plan_examine(plan, frame, len, wire_len, &d);
+ *     if (!why) ef_plan_choose(plan, &d);
+ *
  * A plan is made once by one thread and then only read, by any number. When
  * analyzers come, go or fail, another plan takes its place (plan_cell.h). In all
  * plans that follow each other an analyzer keeps its index, by which its copies
@@ -19,6 +25,7 @@
 
 #include "base/drop_reason.h"
 #include "base/error.h"
+#include "base/util.h"
 #include "packet/copy.h"
 #include "packet/packet.h"
 #include "reshuffler/member.h"
@@ -29,8 +36,9 @@ enum { EF_PLAN_MAX_VIPS = 16, EF_PLAN_MAX_ANALYZERS = 256 };
 enum ef_analyzer_state { EF_ANALYZER_NONE, EF_ANALYZER_UP, EF_ANALYZER_DRAINING, EF_ANALYZER_DOWN };
 
 struct ef_plan {
-    bool is_ipv6;  /* All addresses are of one version: a copy keeps its source. */
-    bool has_away; /* Some analyzer has copies that are not sent to it. */
+    bool is_ipv6;     /* All addresses are of one version: a copy keeps its source. */
+    bool has_away;    /* Some analyzer has copies that are not sent to it. */
+    bool is_all_away; /* Nobody is left to send copies to. */
     unsigned n_vips, n_analyzers;
     uint8_t vips[EF_PLAN_MAX_VIPS][16];
     struct ef_member analyzers[EF_PLAN_MAX_ANALYZERS];
@@ -66,7 +74,6 @@ void ef_plan_deinit(struct ef_plan *plan);
 
 struct ef_decision {
     struct ef_copy copy;
-    struct ef_packet original;
     uint64_t flow_hash;
     uint32_t len;      /* Of the outer IP packet. */
     unsigned analyzer; /* Index of the one that gets it ... */
@@ -80,5 +87,19 @@ struct ef_decision {
  * originals, and can only count what they are given. */
 enum ef_drop_reason ef_plan_decide(const struct ef_plan *plan, const uint8_t *frame, uint32_t len, uint32_t wire_len,
                                    struct ef_decision *d);
+
+/* The same without d->analyzer and d->home. */
+enum ef_drop_reason ef_plan_examine(const struct ef_plan *plan, const uint8_t *frame, uint32_t len, uint32_t wire_len,
+                                    struct ef_decision *d);
+
+/* Fills them in for a frame that is not discarded. */
+static inline void
+ef_plan_choose(const struct ef_plan *plan, struct ef_decision *d)
+{
+    d->analyzer = d->home = ef_steer_pick(plan->steer, d->flow_hash);
+    if (EF_UNLIKELY(plan->has_away)) {
+        d->home = ef_steer_home(plan->steer, d->flow_hash);
+    }
+}
 
 #endif

@@ -27,9 +27,10 @@ enum {
     MAX_ARGS = 64,
     DESCRIPTORS = 1024,
     POOL_CACHE = 256,
+    LINGER_MS = 100,
     DEFAULT_RING_BYTES = 32 << 20,
     BUFFER_BYTES = RTE_MBUF_DEFAULT_BUF_SIZE + sizeof(struct rte_mbuf),
-    LEAST_BUFFERS = 2 * DESCRIPTORS,
+    LEAST_BUFFERS = 4 * DESCRIPTORS, /* In a receive queue, in a send queue, in caches and at work. */
 };
 
 static struct ef_dpdk_port ports[MAX_PORTS];
@@ -162,6 +163,33 @@ ef_dpdk_pool_create(unsigned n, uint32_t frame_bytes)
     snprintf(name, sizeof name, "ef%u", n_pools++);
     uint32_t room = EF_MAX(frame_bytes + RTE_PKTMBUF_HEADROOM, (uint32_t) RTE_MBUF_DEFAULT_BUF_SIZE);
     return rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0, (uint16_t) room, (int) rte_socket_id());
+}
+
+/* Pools of what is closed that have buffers at other ports. */
+static struct rte_mempool *retired[4 * MAX_PORTS];
+
+static void
+reclaim_pools(void)
+{
+    for (unsigned i = 0; i < EF_ARRAY_SIZE(retired); i++) {
+        if (retired[i] && rte_mempool_full(retired[i])) {
+            rte_mempool_free(retired[i]);
+            retired[i] = NULL;
+        }
+    }
+}
+
+/* Without a place to remember it, a pool is never freed. */
+void
+ef_dpdk_pool_retire(struct rte_mempool *pool)
+{
+    for (unsigned i = 0; pool && i < EF_ARRAY_SIZE(retired); i++) {
+        if (!retired[i]) {
+            retired[i] = pool;
+            break;
+        }
+    }
+    reclaim_pools();
 }
 
 static int
@@ -317,13 +345,25 @@ ef_dpdk_port_open(const char *devargs, unsigned n_rx, uint64_t ring_bytes, struc
     return 0;
 }
 
+/* The rings of a memif go away with it; what was sent at last is still in them,
+ * and nothing says when the other side has taken it. */
+static void
+linger(const struct ef_dpdk_port *p)
+{
+    struct rte_eth_dev_info info;
+    if (p->n_tx_taken && !rte_eth_dev_info_get(p->id, &info) && !strcmp(info.driver_name, "net_memif")) {
+        usleep(LINGER_MS * 1000);
+    }
+}
+
 void
 ef_dpdk_port_close(struct ef_dpdk_port *p)
 {
     if (p && !--p->n_users) {
+        linger(p);
         rte_eth_dev_stop(p->id);
         rte_eth_dev_close(p->id);
-        rte_mempool_free(p->rx_pool);
+        ef_dpdk_pool_retire(p->rx_pool);
     }
 }
 

@@ -47,6 +47,10 @@ int ef_dpdk_port_take_tx(struct ef_dpdk_port *port, struct ef_error *err);
 /* A pool of `n` buffers, each with room for frames of `frame_bytes`; or NULL. */
 struct rte_mempool *ef_dpdk_pool_create(unsigned n, uint32_t frame_bytes);
 
+/* Frees the pool (NULL is fine) as soon as all its buffers are back: another port
+ * may still have some to send. */
+void ef_dpdk_pool_retire(struct rte_mempool *pool);
+
 /* Gives the calling thread a place in DPDK's caches, once; it leaves by itself. */
 void ef_dpdk_enter_thread(void);
 

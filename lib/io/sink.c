@@ -93,7 +93,7 @@ ef_sink_reserve(struct ef_sink *sink, uint32_t len)
 void
 ef_sink_commit(struct ef_sink *sink, uint32_t len)
 {
-    sink->queue[sink->n_queued++] = (struct ef_sink_packet){sink->buffer + sink->used, len};
+    sink->queue[sink->n_queued++] = (struct ef_sink_packet){sink->buffer + sink->used, len, NULL};
     sink->used += len;
 }
 
@@ -106,6 +106,35 @@ ef_sink_queue(struct ef_sink *sink, const uint8_t *packet, uint32_t len)
     }
     memcpy(ef_sink_reserve(sink, len), packet, len);
     ef_sink_commit(sink, len);
+}
+
+/* The frame's buffer, if it can be sent as it is; it is the sink's then. */
+static struct rte_mbuf *
+take_buffer(const struct ef_sink *sink, const struct ef_frame *frame, uint32_t offset)
+{
+    if (!frame->buffer || !sink->class->buffer_room || offset < sink->class->buffer_room) {
+        return NULL;
+    }
+    struct rte_mbuf *buffer = *frame->buffer;
+    *frame->buffer = NULL;
+    return buffer;
+}
+
+uint8_t *
+ef_sink_forward(struct ef_sink *sink, const struct ef_frame *frame, uint32_t offset, uint32_t len)
+{
+    struct rte_mbuf *buffer = take_buffer(sink, frame, offset);
+    if (!buffer) {
+        uint8_t *packet = memcpy(ef_sink_reserve(sink, len), frame->data + offset, len);
+        ef_sink_commit(sink, len);
+        return packet;
+    }
+    if (sink->n_queued == EF_SINK_BATCH) {
+        ef_sink_flush(sink);
+    }
+    uint8_t *packet = (uint8_t *) (uintptr_t) (frame->data + offset); /* Whose buffer it is may write. */
+    sink->queue[sink->n_queued++] = (struct ef_sink_packet){packet, len, buffer};
+    return packet;
 }
 
 void

@@ -6,6 +6,11 @@
  *
  *     ef_sink_queue(sink, packet, len);  ... ef_sink_flush(sink);
  *
+ * or, of a frame that a source gave, without copying it where both are DPDK's:
+ *
+ *     uint8_t *packet = ef_sink_forward(sink, &frame, offset, len);
+ *     packet[8] = 64;  ... ef_sink_flush(sink);
+ *
  * or, to write a packet where it will be sent from:
  *
  *     uint8_t *packet = ef_sink_reserve(sink, len);
@@ -19,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "io/source.h"
 
 /* Every packet queued ends in exactly one of packets, too_big and failed. */
 struct ef_sink_stats {
@@ -44,6 +50,13 @@ void ef_sink_queue(struct ef_sink *sink, const uint8_t *packet, uint32_t len);
  * Flushes by itself when a batch is full. */
 uint8_t *ef_sink_reserve(struct ef_sink *sink, uint32_t len);
 void ef_sink_commit(struct ef_sink *sink, uint32_t len);
+
+/* Queues the `len` bytes, at most EF_SINK_MAX_PACKET, of a received frame that
+ * start at `offset`, and returns where they lie now, to be changed before the
+ * next call. That is the frame's own buffer, if source and sink are DPDK ports;
+ * nothing may be read from the frame afterwards. Flushes by itself when a batch
+ * is full. */
+uint8_t *ef_sink_forward(struct ef_sink *sink, const struct ef_frame *frame, uint32_t offset, uint32_t len);
 
 /* Sends what is queued. */
 void ef_sink_flush(struct ef_sink *sink);

@@ -9,13 +9,18 @@
 enum { EF_SINK_BATCH = 64, EF_SINK_BUFFER_BYTES = 256 << 10 };
 
 struct ef_sink_packet {
-    uint8_t *data; /* Starts with the IP header; in the sink's buffer. */
+    uint8_t *data; /* Starts with the IP header; in the sink's buffer, or in `buffer`. */
     uint32_t len;
+    struct rte_mbuf *buffer; /* Taken over from a source, or NULL. */
 };
 
 struct ef_sink_class {
     const char *scheme; /* What stands before the colon of a spec. */
     const char *usage;  /* The whole spec, for errors: "pcap:FILE". */
+
+    /* It sends a source's buffer as it is, if in front of the packet there are so
+     * many bytes to be overwritten; 0: all packets must be copied. */
+    uint32_t buffer_room;
 
     /* `where` is the spec behind the scheme and colon ("" or "@NETNS" without
      * colon). Allocates a struct that starts with a struct ef_sink; sink.c

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* IP packets out of a DPDK port, all to one next hop, whose MAC address the spec
- * says: "dpdk:DEVICE[,ARGUMENTS]#MAC". */
+ * says: "dpdk:DEVICE[,ARGUMENTS]#MAC". A buffer that was taken over from a DPDK
+ * source is sent as it is, with another Ethernet header in front of the packet. */
 #include <config.h>
 
 #include <errno.h>
@@ -24,7 +25,7 @@ struct dpdk_sink {
     struct ef_dpdk_port *port;
     uint16_t queue;
     struct rte_mempool *pool;
-    struct rte_ether_hdr header;
+    struct rte_ether_hdr ipv4, ipv6; /* In front of packets. */
 };
 
 static struct dpdk_sink *
@@ -33,16 +34,12 @@ dpdk_sink_of(struct ef_sink *sink)
     return EF_CONTAINER_OF(sink, struct dpdk_sink, sink);
 }
 
-/* A port that stays open for another keeps what it has still to send. */
 static void
 dpdk_sink_close(struct ef_sink *sink)
 {
     struct dpdk_sink *s = dpdk_sink_of(sink);
-    bool is_last = s->port && s->port->n_users == 1;
     ef_dpdk_port_close(s->port);
-    if (is_last) {
-        rte_mempool_free(s->pool);
-    }
+    ef_dpdk_pool_retire(s->pool);
     free(s);
 }
 
@@ -50,7 +47,7 @@ static int
 parse_where(struct dpdk_sink *s, const char *where, char *devargs, size_t size, struct ef_error *err)
 {
     const char *hash = strrchr(where, '#');
-    if (!hash || rte_ether_unformat_addr(hash + 1, &s->header.dst_addr)) {
+    if (!hash || rte_ether_unformat_addr(hash + 1, &s->ipv4.dst_addr)) {
         return ef_error_set(err, -EINVAL, "the next hop's MAC address must follow: #02:00:00:00:00:01");
     }
     if ((size_t) (hash - where) >= size) {
@@ -84,8 +81,11 @@ take_port(struct dpdk_sink *s, const char *devargs, struct ef_error *err)
     }
     s->queue = (uint16_t) queue;
     wait_for_link(s);
-    memcpy(s->header.src_addr.addr_bytes, s->port->mac, sizeof s->port->mac);
-    s->pool = ef_dpdk_pool_create(BUFFERS, s->port->mtu + (uint32_t) sizeof s->header);
+    memcpy(s->ipv4.src_addr.addr_bytes, s->port->mac, sizeof s->port->mac);
+    s->ipv4.ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4);
+    s->ipv6 = s->ipv4;
+    s->ipv6.ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV6);
+    s->pool = ef_dpdk_pool_create(BUFFERS, s->port->mtu + RTE_ETHER_HDR_LEN);
     return s->pool ? 0 : ef_error_set(err, -ENOMEM, "DPDK has no memory for %d buffers", BUFFERS);
 }
 
@@ -106,15 +106,38 @@ dpdk_sink_open(const char *where, struct ef_sink **out, struct ef_error *err)
     return 0;
 }
 
+/* --- Sending ------------------------------------------------------------------------ */
+
 static void
-fill(struct dpdk_sink *s, struct rte_mbuf *m, const struct ef_sink_packet *packet)
+write_ethernet(const struct dpdk_sink *s, uint8_t *packet)
 {
-    uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
-    s->header.ether_type = rte_cpu_to_be_16(packet->data[0] >> 4 == 6 ? RTE_ETHER_TYPE_IPV6 : RTE_ETHER_TYPE_IPV4);
-    memcpy(data, &s->header, sizeof s->header);
-    memcpy(data + sizeof s->header, packet->data, packet->len);
-    m->data_len = (uint16_t) (sizeof s->header + packet->len);
+    memcpy(packet - RTE_ETHER_HDR_LEN, packet[0] >> 4 == 6 ? &s->ipv6 : &s->ipv4, RTE_ETHER_HDR_LEN);
+}
+
+/* The frame that came in becomes the one that goes out: without what was in
+ * front of its last 14 bytes before the packet (VLAN tags) or behind the packet
+ * (padding), nor what the receiving port said of it. */
+static struct rte_mbuf *
+adopt(const struct dpdk_sink *s, const struct ef_sink_packet *packet)
+{
+    struct rte_mbuf *m = packet->buffer;
+    write_ethernet(s, packet->data);
+    m->data_off = (uint16_t) (packet->data - RTE_ETHER_HDR_LEN - (uint8_t *) m->buf_addr);
+    m->data_len = (uint16_t) (RTE_ETHER_HDR_LEN + packet->len);
     m->pkt_len = m->data_len;
+    m->ol_flags = 0;
+    return m;
+}
+
+static struct rte_mbuf *
+copy(const struct dpdk_sink *s, struct rte_mbuf *m, const struct ef_sink_packet *packet)
+{
+    uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *) + RTE_ETHER_HDR_LEN;
+    memcpy(data, packet->data, packet->len);
+    write_ethernet(s, data);
+    m->data_len = (uint16_t) (RTE_ETHER_HDR_LEN + packet->len);
+    m->pkt_len = m->data_len;
+    return m;
 }
 
 /* Returns how many of `n` the device took within our patience. */
@@ -132,40 +155,64 @@ transmit(struct dpdk_sink *s, struct rte_mbuf *mbufs[], uint16_t n)
     return sent;
 }
 
+/* Counts packets that will not be sent, and frees their buffers. */
+static void
+discard(struct ef_sink *sink, struct rte_mbuf *mbufs[], unsigned n, int code)
+{
+    for (unsigned i = 0; i < n; i++) {
+        ef_sink_count(sink, 0, code);
+    }
+    rte_pktmbuf_free_bulk(mbufs, n);
+}
+
+/* As many buffers as packets have none; returns false if there are not so many. */
+static bool
+take_buffers(struct dpdk_sink *s, const struct ef_sink_packet packets[], int n, struct rte_mbuf *mbufs[],
+             unsigned *n_taken)
+{
+    *n_taken = 0;
+    for (int i = 0; i < n; i++) {
+        *n_taken += !packets[i].buffer;
+    }
+    return !*n_taken || !rte_pktmbuf_alloc_bulk(s->pool, mbufs, *n_taken);
+}
+
 static void
 dpdk_send(struct ef_sink *sink, const struct ef_sink_packet packets[], int n)
 {
     struct dpdk_sink *s = dpdk_sink_of(sink);
-    struct rte_mbuf *mbufs[EF_SINK_BATCH];
-    uint32_t lens[EF_SINK_BATCH];
-    uint16_t n_filled = 0;
+    struct rte_mbuf *mbufs[EF_SINK_BATCH], *fresh[EF_SINK_BATCH];
+    unsigned n_fresh, n_used = 0;
+    uint64_t bytes = 0;
+    uint16_t n_ready = 0;
     ef_dpdk_enter_thread();
-    bool has_buffers = !rte_pktmbuf_alloc_bulk(s->pool, mbufs, (unsigned) n);
+    bool has_buffers = take_buffers(s, packets, n, fresh, &n_fresh);
     for (int i = 0; i < n; i++) {
-        if (packets[i].len > s->port->mtu) {
-            ef_sink_count(sink, packets[i].len, EMSGSIZE);
-        } else if (!has_buffers) {
-            ef_sink_count(sink, packets[i].len, ENOBUFS);
+        struct rte_mbuf *m = packets[i].buffer;
+        int code = packets[i].len > s->port->mtu ? EMSGSIZE : !m && !has_buffers ? ENOBUFS : 0;
+        if (EF_UNLIKELY(code)) {
+            discard(sink, &m, 1, code);
         } else {
-            lens[n_filled] = packets[i].len;
-            fill(s, mbufs[n_filled++], &packets[i]);
+            mbufs[n_ready++] = m ? adopt(s, &packets[i]) : copy(s, fresh[n_used++], &packets[i]);
+            bytes += packets[i].len;
         }
     }
-    if (!has_buffers) {
-        return;
+    uint16_t n_sent = n_ready ? transmit(s, mbufs, n_ready) : 0;
+    for (uint16_t i = n_sent; i < n_ready; i++) {
+        bytes -= mbufs[i]->pkt_len - RTE_ETHER_HDR_LEN;
     }
-    uint16_t sent = n_filled ? transmit(s, mbufs, n_filled) : 0;
-    for (uint16_t i = 0; i < n_filled; i++) {
-        ef_sink_count(sink, lens[i], i < sent ? 0 : EAGAIN);
-    }
-    if (sent < n) {
-        rte_pktmbuf_free_bulk(mbufs + sent, (unsigned) (n - sent));
+    ef_counter_add(&sink->packets, n_sent);
+    ef_counter_add(&sink->bytes, bytes);
+    discard(sink, mbufs + n_sent, n_ready - n_sent, EAGAIN);
+    if (has_buffers && n_used < n_fresh) {
+        rte_pktmbuf_free_bulk(fresh + n_used, n_fresh - n_used);
     }
 }
 
 const struct ef_sink_class ef_sink_dpdk_class = {
     .scheme = "dpdk",
     .usage = "dpdk:DEVICE[,ARGUMENTS]#MAC",
+    .buffer_room = RTE_ETHER_HDR_LEN,
     .open = dpdk_sink_open,
     .close = dpdk_sink_close,
     .send = dpdk_send,

@@ -3,7 +3,8 @@
  * in another network namespace if named; only frames that may be copies, see
  * copy_filter.h), "pcap:FILE" (pcap or pcapng, read once at full speed; "-" is
  * standard input), "dpdk:DEVICE[,ARGUMENTS][#QUEUE/QUEUES]" (a queue of a DPDK
- * port; with a build that has DPDK). A burst borrows the frames until the next call.
+ * port; with a build that has DPDK). A burst borrows the frames until the next call;
+ * a frame that a sink takes over (ef_sink_forward()) is the sink's from then on.
  *
  *     struct ef_frame frames[EF_BURST];
  *     int n = ef_source_receive(source, frames, EF_BURST, timeout_ms);
@@ -21,11 +22,17 @@
 
 enum { EF_BURST = 64 };
 
+struct rte_mbuf; /* DPDK's; nothing outside lib/io looks into it. */
+
 struct ef_frame {
     const uint8_t *data;
     uint32_t len; /* Captured bytes. */
     uint32_t wire_len;
     struct ef_time arrival; /* Real time. */
+
+    /* Where a DPDK source keeps the buffer that the frame lies in, if that may be
+     * written to and sent: who takes it leaves NULL there. NULL otherwise. */
+    struct rte_mbuf **buffer;
 };
 
 struct ef_source_stats {

@@ -312,6 +312,7 @@ take_frame(struct afpacket *s, struct ef_frame *frame)
     frame->len = hdr->tp_snaplen;
     frame->wire_len = hdr->tp_len;
     frame->arrival.ns = hdr->tp_sec * EF_NS_PER_S + hdr->tp_nsec;
+    frame->buffer = NULL;
     if (hdr->tp_status & TP_STATUS_VLAN_VALID && frame->len >= MAC_ADDRESSES_BYTES) {
         data = restore_vlan_tag(hdr, data);
         frame->len += VLAN_TAG_BYTES;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames from a queue of a DPDK port, polled. A burst borrows DPDK's buffers until
- * the next call; only a frame that lies in several buffers is put together in
- * one of ours. While nothing comes, polling becomes slower, to at most POLL_US,
+ * the next call, but for those that a sink has taken over; only a frame that lies
+ * in several buffers is put together in one of ours. While nothing comes, polling becomes slower, to at most POLL_US,
  * so that a quiet port does not cost a core. */
 #include <config.h>
 
@@ -120,18 +120,21 @@ poll_for(struct dpdk_source *s, int max, int timeout_ms)
 /* Only one frame of a burst may use `whole`: returns false for a further one,
  * or one that is too long. */
 static bool
-describe(struct dpdk_source *s, struct rte_mbuf *m, bool *whole_is_used, struct ef_frame *frame)
+describe(struct dpdk_source *s, struct rte_mbuf **m, bool *whole_is_used, struct ef_frame *frame)
 {
-    frame->len = frame->wire_len = rte_pktmbuf_pkt_len(m);
-    frame->data = rte_pktmbuf_mtod(m, const uint8_t *);
-    if (EF_LIKELY(m->nb_segs == 1)) {
+    frame->len = frame->wire_len = rte_pktmbuf_pkt_len(*m);
+    frame->data = rte_pktmbuf_mtod(*m, const uint8_t *);
+    if (EF_LIKELY((*m)->nb_segs == 1)) {
+        /* Not what is shared with others, or memory that the device wants back. */
+        frame->buffer = EF_LIKELY(RTE_MBUF_DIRECT(*m) && rte_mbuf_refcnt_read(*m) == 1) ? m : NULL;
         return true;
     }
+    frame->buffer = NULL;
     if (*whole_is_used || frame->len > WHOLE_BYTES) {
         return false;
     }
     *whole_is_used = true;
-    frame->data = rte_pktmbuf_read(m, 0, frame->len, s->whole);
+    frame->data = rte_pktmbuf_read(*m, 0, frame->len, s->whole);
     return frame->data;
 }
 
@@ -149,7 +152,7 @@ dpdk_receive(struct ef_source *source, struct ef_frame *frames, int max, int tim
     struct ef_time now = s->n_held ? ef_time_real() : (struct ef_time){0};
     for (unsigned i = 0; i < s->n_held; i++) {
         frames[n].arrival = now;
-        if (EF_LIKELY(describe(s, s->held[i], &whole_is_used, &frames[n]))) {
+        if (EF_LIKELY(describe(s, &s->held[i], &whole_is_used, &frames[n]))) {
             n++;
         } else {
             ef_counter_add(&s->too_long, 1);

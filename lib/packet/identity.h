@@ -33,4 +33,8 @@ void ef_identity_of(const struct ef_packet *p, struct ef_identity *id);
 /* Only the flow hash, which needs fewer bytes. */
 uint64_t ef_flow_hash(const struct ef_packet *p);
 
+/* The same of a frame that was not parsed, for who needs nothing else of it:
+ * what ef_flow_hash() says of ef_packet_parse(). */
+uint64_t ef_flow_hash_of_frame(const uint8_t *data, uint32_t len, uint32_t wire_len);
+
 #endif

@@ -69,6 +69,7 @@ check_packet(const uint8_t *data, uint32_t len, uint32_t wire_len)
     check_layers(&p);
     ef_identity_of(&p, &id);
     CHECK(id.flow_hash == ef_flow_hash(&p));
+    CHECK(id.flow_hash == ef_flow_hash_of_frame(data, len, wire_len));
     CHECK(strlen(ef_packet_summary(&p, text, sizeof text)) < sizeof text);
     CHECK(strlen(ef_packet_summary(&p, small, sizeof small)) < sizeof small);
 }

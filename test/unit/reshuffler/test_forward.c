@@ -140,7 +140,9 @@ malformed_originals_are_sent(void **state)
     frame[14 + 20 + 8 + 20 + 14] = 0x4f; /* The original's header length goes beyond it. */
     frame[14 + 20 + 8 + 20 + 14 + 3] = 20;
     assert_int_equal(decide(*state, frame, len, &d), EF_DROP_NONE);
-    assert_int_not_equal(d.original.status, EF_PARSE_OK);
+    struct ef_packet original;
+    assert_int_not_equal(ef_packet_parse(&original, d.copy.original, d.copy.original_len, d.copy.original_wire_len),
+                         EF_PARSE_OK);
     struct ef_decision again;
     assert_int_equal(decide(*state, frame, len, &again), EF_DROP_NONE);
     assert_int_equal(again.analyzer, d.analyzer);
