@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/load_history.h"
+
 enum { LEAST_STORE_SHARE = 4 }; /* Of --memory, for closed traces. */
 
 /* `n` zeroed structs of a type that is aligned to cache lines (its size is then
@@ -109,7 +111,8 @@ init(struct ef_analyzer *a, struct ef_error *err)
     if ((rc = ef_keep_init(&a->keep, a->config.keep ? a->config.keep : "all", err))) {
         return ef_error_prefix(err, rc, "--keep");
     }
-    if (ef_filter_counters_create(a->config.n_workers, a->plan.n_counters, &a->counters)) {
+    if (ef_filter_counters_create(a->config.n_workers, a->plan.n_counters, &a->counters) ||
+        ef_load_history_create(a->plan.history_bytes, a->started, &a->load_history)) {
         return ef_error_set(err, -ENOMEM, "out of memory");
     }
     a->bells = alloc_aligned(a->config.n_workers, sizeof *a->bells);
@@ -186,6 +189,7 @@ ef_analyzer_destroy(struct ef_analyzer *a)
     ef_trace_store_destroy(a->store);
     ef_current_topology_destroy(a->topology);
     ef_filter_counters_destroy(a->counters);
+    ef_load_history_destroy(a->load_history);
     ef_keep_deinit(&a->keep);
     free(a->workers);
     free(a->ingests);

@@ -18,6 +18,8 @@
 
 enum { EF_ANALYZER_MAX_SOURCES = 16 };
 
+struct ef_load_history;
+
 struct ef_analyzer_config {
     const char *name; /* Borrowed, like the sources. */
     const char *sources[EF_ANALYZER_MAX_SOURCES];
@@ -40,6 +42,7 @@ struct ef_analyzer {
     bool takes_topology; /* There is memory for what its verdicts need. */
     struct ef_keep keep;
     struct ef_filter_counters *counters;
+    struct ef_load_history *load_history; /* Of the thread that answers. */
     const struct ef_loss_table *losses[EF_ANALYZER_MAX_SOURCES];
     struct ef_bell *bells; /* One per worker. */
     struct ef_worker *workers;

@@ -13,6 +13,7 @@ analyzer_libanalyzer_a_SOURCES = \
 	analyzer/filter_counters.c analyzer/filter_counters.h \
 	analyzer/http.c analyzer/http.h \
 	analyzer/http_counters.c \
+	analyzer/http_load.c \
 	analyzer/http_topology.c \
 	analyzer/http_traces.c \
 	analyzer/ingest.c analyzer/ingest.h \
@@ -20,6 +21,7 @@ analyzer_libanalyzer_a_SOURCES = \
 	analyzer/keep.c analyzer/keep.h \
 	analyzer/last_hops.c analyzer/last_hops.h \
 	analyzer/load.c analyzer/load.h \
+	analyzer/load_history.c analyzer/load_history.h \
 	analyzer/load_table.c analyzer/load_table.h \
 	analyzer/loss_table.c analyzer/loss_table.h \
 	analyzer/memory_plan.c analyzer/memory_plan.h \

@@ -177,7 +177,7 @@ add_round_trips(struct ef_metrics *m, const json_t *links)
 static void
 add_load(struct ef_metrics *m, const struct ef_analyzer *analyzer)
 {
-    json_t *load = ef_load_json(analyzer), *ports = json_object_get(load, "ports"),
+    json_t *load = ef_load_json(analyzer, NULL), *ports = json_object_get(load, "ports"),
            *links = json_object_get(load, "links");
     add_ports(m, ports, "everflow_port_packets_total", "packets", "traced packets that a port of a switch saw");
     add_ports(m, ports, "everflow_port_bytes_total", "bytes", "bytes of these packets");
@@ -220,7 +220,8 @@ ef_http_serve(struct ef_analyzer *analyzer, struct ef_http_server *server)
         {"GET", "/v1/status", NULL, get_status},
         {"GET", "/v1/topology", NULL, ef_http_get_topology},
         {"PUT", "/v1/topology", NULL, ef_http_put_topology},
-        {"GET", "/v1/load", NULL, ef_http_get_load},
+        {"GET", "/v1/load", ef_http_load_params, ef_http_get_load},
+        {"GET", "/v1/latency", NULL, ef_http_get_latency},
         {"GET", "/v1/counters", NULL, ef_http_get_counters},
         {"POST", "/v1/counters", NULL, ef_http_add_counter},
         {"GET", "/v1/counters/*", ef_http_counter_params, ef_http_get_counter},

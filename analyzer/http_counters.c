@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /v1/load; GET and POST /v1/counters; GET and DELETE /v1/counters/NAME. */
+/* GET and POST /v1/counters; GET and DELETE /v1/counters/NAME. */
 #include <config.h>
 
 #include <errno.h>
@@ -7,17 +7,6 @@
 #include <string.h>
 
 #include "analyzer/http.h"
-#include "analyzer/load.h"
-
-/* --- Load ------------------------------------------------------------------------- */
-
-void
-ef_http_get_load(struct ef_http_request *req, void *ctx)
-{
-    ef_http_reply_json(req, 200, ef_load_json(ctx));
-}
-
-/* --- Counters ---------------------------------------------------------------------- */
 
 const char *const ef_http_counter_params[] = {"start", "end", NULL};
 

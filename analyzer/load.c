@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/load_history.h"
+
 /* What is said twice, by two workers, is found by its key in `index`. */
 static json_t *
 entry_of(json_t *index, json_t *list, const char *key, json_t *fresh)
@@ -30,144 +32,218 @@ add_to(json_t *entry, const char *key, uint64_t n)
     json_object_set_new(entry, key, json_integer(sum + (json_int_t) n));
 }
 
+/* --- Ports and switches ------------------------------------------------------------ */
+
+struct port_lists {
+    json_t *ports, *port_index, *switches, *switch_index;
+};
+
+static json_t *
+switch_entry(struct port_lists *lists, const char *address)
+{
+    json_t *fresh = json_pack("{s:s, s:i, s:i, s:i}", "switch", address, "copies", 0, "packets", 0, "bytes", 0);
+    return entry_of(lists->switch_index, lists->switches, address, fresh);
+}
+
 static void
-add_port(json_t *index, json_t *list, const struct ef_load_port *p)
+add_port(struct port_lists *lists, const struct ef_load_port *p, struct ef_load_counts counts)
 {
     char address[INET6_ADDRSTRLEN], key[INET6_ADDRSTRLEN + 24];
     const char *direction = p->is_egress ? "egress" : "ingress";
     ef_address_format(p->switch_address, address);
     snprintf(key, sizeof key, "%s %d %u%s", address, p->has_port, p->port, direction);
     json_t *port = p->has_port ? json_integer(p->port) : json_null();
-    json_t *entry = entry_of(index, list, key,
+    json_t *entry = entry_of(lists->port_index, lists->ports, key,
                              json_pack("{s:s, s:o, s:s}", "switch", address, "port", port, "direction", direction));
-    add_to(entry, "packets", ef_counter_get(&p->packets));
-    add_to(entry, "bytes", ef_counter_get(&p->bytes));
+    add_to(entry, "packets", counts.packets);
+    add_to(entry, "bytes", counts.bytes);
+    if (!p->is_egress) {
+        json_t *node = switch_entry(lists, address);
+        add_to(node, "packets", counts.packets);
+        add_to(node, "bytes", counts.bytes);
+    }
+}
+
+static void
+add_ports(struct port_lists *lists, const struct ef_analyzer *a, const struct ef_load_span *span)
+{
+    for (unsigned w = 0; w < a->n_workers; w++) {
+        const struct ef_load_table *t = &a->workers[w].load;
+        uint32_t n = ef_load_table_n_ports(t);
+        for (uint32_t i = 0; i < n; i++) {
+            const struct ef_load_port *p = &t->ports[i];
+            struct ef_load_counts now = {ef_counter_get(&p->packets), ef_counter_get(&p->bytes)};
+            add_port(lists, p, ef_load_span_of(span, EF_LOAD_PORTS, w, i, now));
+        }
+    }
+}
+
+static void
+add_copies(struct port_lists *lists, const struct ef_analyzer *a, const struct ef_load_span *span)
+{
+    for (unsigned s = 0; s < a->n_ingests; s++) {
+        const struct ef_switch_table *t = &a->ingests[s].switches;
+        uint32_t n = ef_switch_table_size(t);
+        for (uint32_t i = 0; i < n; i++) {
+            char address[INET6_ADDRSTRLEN];
+            struct ef_load_counts now = {ef_counter_get(&t->counts[i].copies), 0};
+            ef_address_format(t->counts[i].address, address);
+            add_to(switch_entry(lists, address), "copies", ef_load_span_of(span, EF_LOAD_SWITCHES, s, i, now).packets);
+        }
+    }
 }
 
 /* --- Links ---------------------------------------------------------------------- */
-
-struct round_trips {
-    uint64_t n, sum_ns, min_ns, max_ns;
-    uint64_t buckets[EF_LOAD_RTT_BUCKETS];
-};
-
-static void
-add_round_trips(struct round_trips *sum, const struct ef_load_link *link)
-{
-    uint64_t n = ef_counter_get(&link->rtts), min = ef_counter_get(&link->rtt_min_ns);
-    if (!n || !min) {
-        return;
-    }
-    sum->min_ns = sum->n ? EF_MIN(sum->min_ns, min - 1) : min - 1;
-    sum->max_ns = EF_MAX(sum->max_ns, ef_counter_get(&link->rtt_max_ns));
-    sum->n += n;
-    sum->sum_ns += ef_counter_get(&link->rtt_sum_ns);
-    for (unsigned i = 0; i < EF_LOAD_RTT_BUCKETS; i++) {
-        sum->buckets[i] += ef_counter_get(&link->rtt_buckets[i]);
-    }
-}
-
-/* The middle of the bucket that holds the round trip below which the share is,
- * within what was really seen. */
-static double
-quantile_us(const struct round_trips *r, double share)
-{
-    uint64_t n = 0, wanted = (uint64_t) (share * (double) (r->n - 1)) + 1;
-    unsigned i = 0;
-    while (i < EF_LOAD_RTT_BUCKETS - 1 && (n += r->buckets[i]) < wanted) {
-        i++;
-    }
-    uint64_t next = i + 1 < EF_LOAD_RTT_BUCKETS ? ef_load_rtt_bucket_ns(i + 1) : r->max_ns;
-    uint64_t middle = (ef_load_rtt_bucket_ns(i) + next) / 2;
-    return (double) EF_MIN(EF_MAX(middle, r->min_ns), r->max_ns) / 1e3;
-}
-
-static json_t *
-round_trips_json(const struct round_trips *r)
-{
-    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f}", "probes", (json_int_t) r->n, "min_us", (double) r->min_ns / 1e3,
-                     "mean_us", (double) r->sum_ns / (double) r->n / 1e3, "median_us", quantile_us(r, 0.5), "p99_us",
-                     quantile_us(r, 0.99), "max_us", (double) r->max_ns / 1e3);
-}
 
 /* What all workers say of one link. */
 struct link_sum {
     const struct ef_load_link *link; /* Of the first of them. */
     uint64_t packets, bytes;
-    struct round_trips round_trips;
+    struct ef_histogram round_trips;
 };
 
-static json_t *
-link_json(const struct link_sum *sum)
+struct link_sums {
+    struct link_sum *sums; /* NULL if out of memory. */
+    size_t n;
+    json_t *index; /* "from to" -> its number. */
+};
+
+static void
+add_round_trips(struct ef_histogram *sum, const struct ef_load_link *link)
 {
-    char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN];
-    ef_address_format(sum->link->from, from);
-    ef_address_format(sum->link->to, to);
-    json_t *json = json_pack("{s:s, s:s, s:I, s:I}", "from", from, "to", to, "packets", (json_int_t) sum->packets,
-                             "bytes", (json_int_t) sum->bytes);
-    if (sum->round_trips.n) {
-        json_object_set_new(json, "round_trips", round_trips_json(&sum->round_trips));
+    uint64_t min = ef_counter_get(&link->rtt_min_ns);
+    struct ef_histogram part = {.n = ef_counter_get(&link->rtts)};
+    if (!part.n || !min) {
+        return;
     }
-    return json;
+    part.min_ns = min - 1;
+    part.max_ns = ef_counter_get(&link->rtt_max_ns);
+    part.sum_ns = ef_counter_get(&link->rtt_sum_ns);
+    for (unsigned i = 0; i < EF_HISTOGRAM_BUCKETS; i++) {
+        part.buckets[i] = ef_counter_get(&link->rtt_buckets[i]);
+    }
+    ef_histogram_merge(sum, &part);
 }
 
-/* The sum of the link, a fresh one behind the `*n` there are if `index` does not have it. */
+/* The sum of the link, a fresh one behind those there are if it has none. */
 static struct link_sum *
-sum_of(json_t *index, struct link_sum *sums, const struct ef_load_link *link, size_t *n)
+sum_of(struct link_sums *s, const struct ef_load_link *link)
 {
     char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN], key[2 * INET6_ADDRSTRLEN + 1];
     ef_address_format(link->from, from);
     ef_address_format(link->to, to);
     snprintf(key, sizeof key, "%s %s", from, to);
-    json_t *at = json_object_get(index, key);
+    json_t *at = json_object_get(s->index, key);
     if (at) {
-        return &sums[json_integer_value(at)];
+        return &s->sums[json_integer_value(at)];
     }
-    json_object_set_new(index, key, json_integer((json_int_t) *n));
-    sums[*n].link = link;
-    return &sums[(*n)++];
+    json_object_set_new(s->index, key, json_integer((json_int_t) s->n));
+    s->sums[s->n].link = link;
+    return &s->sums[s->n++];
 }
 
-static json_t *
-links_json(const struct ef_analyzer *a)
+static void
+sum_links(struct link_sums *s, const struct ef_analyzer *a, const struct ef_load_span *span)
 {
-    size_t n = 0, most = 0;
+    size_t most = 0;
     uint32_t n_links[EF_INGEST_MAX_WORKERS];
     for (unsigned w = 0; w < a->n_workers; w++) {
         most += n_links[w] = ef_load_table_n_links(&a->workers[w].load);
     }
-    struct link_sum *sums = calloc(most + 1, sizeof *sums);
-    json_t *links = json_array(), *index = json_object();
-    for (unsigned w = 0; sums && w < a->n_workers; w++) {
+    *s = (struct link_sums){.sums = calloc(most + 1, sizeof s->sums[0]), .index = json_object()};
+    for (unsigned w = 0; s->sums && w < a->n_workers; w++) {
         for (uint32_t i = 0; i < n_links[w]; i++) {
             const struct ef_load_link *link = &a->workers[w].load.links[i];
-            struct link_sum *sum = sum_of(index, sums, link, &n);
-            sum->packets += ef_counter_get(&link->packets);
-            sum->bytes += ef_counter_get(&link->bytes);
+            struct ef_load_counts now = {ef_counter_get(&link->packets), ef_counter_get(&link->bytes)};
+            struct ef_load_counts counts = ef_load_span_of(span, EF_LOAD_LINKS, w, i, now);
+            struct link_sum *sum = sum_of(s, link);
+            sum->packets += counts.packets;
+            sum->bytes += counts.bytes;
             add_round_trips(&sum->round_trips, link);
         }
     }
-    for (size_t i = 0; i < n; i++) {
-        json_array_append_new(links, link_json(&sums[i]));
+}
+
+static void
+free_links(struct link_sums *s)
+{
+    json_decref(s->index);
+    free(s->sums);
+}
+
+static json_t *
+ends_json(const struct ef_load_link *link)
+{
+    char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN];
+    ef_address_format(link->from, from);
+    ef_address_format(link->to, to);
+    return json_pack("{s:s, s:s}", "from", from, "to", to);
+}
+
+static json_t *
+links_json(const struct ef_analyzer *a, const struct ef_load_span *span, bool with_round_trips)
+{
+    struct link_sums s;
+    json_t *links = json_array();
+    sum_links(&s, a, span);
+    for (size_t i = 0; i < s.n; i++) {
+        json_t *link = ends_json(s.sums[i].link);
+        add_to(link, "packets", s.sums[i].packets);
+        add_to(link, "bytes", s.sums[i].bytes);
+        if (with_round_trips && s.sums[i].round_trips.n) {
+            json_object_set_new(link, "round_trips", ef_histogram_json(&s.sums[i].round_trips));
+        }
+        json_array_append_new(links, link);
     }
-    json_decref(index);
-    free(sums);
+    free_links(&s);
     return links;
 }
 
-json_t *
-ef_load_json(const struct ef_analyzer *a)
+/* --- Documents --------------------------------------------------------------------- */
+
+/* Of a monotonic time, by the wall clock as it is set now. */
+static json_t *
+time_json(struct ef_time mono)
 {
-    json_t *ports = json_array(), *index = json_object();
+    char text[EF_TIME_TEXT_SIZE];
+    int64_t age_ns = ef_time_diff_ns(ef_time_mono(), mono);
+    return json_string(ef_time_format(ef_time_add_ns(ef_time_real(), -age_ns), text));
+}
+
+json_t *
+ef_load_json(const struct ef_analyzer *a, const struct ef_load_span *span)
+{
+    const struct ef_load_span all = {.start = a->started, .end = ef_time_mono()}, *s = span ? span : &all;
+    struct port_lists lists = {json_array(), json_object(), json_array(), json_object()};
     uint64_t uncounted = 0;
+    add_ports(&lists, a, s);
+    add_copies(&lists, a, s);
     for (unsigned w = 0; w < a->n_workers; w++) {
-        const struct ef_load_table *t = &a->workers[w].load;
-        uint32_t n = ef_load_table_n_ports(t);
-        for (uint32_t i = 0; i < n; i++) {
-            add_port(index, ports, &t->ports[i]);
-        }
-        uncounted += ef_counter_get(&t->uncounted);
+        uncounted += ef_counter_get(&a->workers[w].load.uncounted);
     }
-    json_decref(index);
-    return json_pack("{s:o, s:o, s:I}", "ports", ports, "links", links_json(a), "uncounted", (json_int_t) uncounted);
+    json_decref(lists.port_index);
+    json_decref(lists.switch_index);
+    double span_s = (double) ef_time_diff_ns(s->end, s->start) / EF_NS_PER_S;
+    return json_pack("{s:o, s:o, s:f, s:o, s:o, s:o, s:I}", "start", time_json(s->start), "end", time_json(s->end),
+                     "span_s", span_s, "switches", lists.switches, "ports", lists.ports, "links",
+                     links_json(a, s, !span), "uncounted", (json_int_t) uncounted);
+}
+
+json_t *
+ef_latency_json(const struct ef_analyzer *a)
+{
+    const struct ef_load_span all = {.start = a->started};
+    struct link_sums s;
+    json_t *links = json_array();
+    sum_links(&s, a, &all);
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.sums[i].round_trips.n) {
+            json_t *link = ends_json(s.sums[i].link), *times = ef_histogram_json(&s.sums[i].round_trips);
+            json_object_update(link, times);
+            json_decref(times);
+            json_array_append_new(links, link);
+        }
+    }
+    free_links(&s);
+    return json_pack("{s:o}", "links", links);
 }

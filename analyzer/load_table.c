@@ -10,8 +10,6 @@
 #include "analyzer/region.h"
 #include "base/hash.h"
 
-enum { FIRST_RTT_BIT = 8 /* 256 ns. */ };
-
 static uint32_t
 max_links(uint32_t max_ports)
 {
@@ -170,23 +168,6 @@ count_link(struct ef_load_table *t, const struct ef_trace *trace, const struct e
     ef_counter_add(&link->bytes, trace->wire_len);
 }
 
-static unsigned
-bucket_of(uint64_t ns)
-{
-    if (ns >> FIRST_RTT_BIT == 0) {
-        return 0;
-    }
-    unsigned bit = 63 - (unsigned) __builtin_clzll(ns);
-    unsigned bucket = (bit - FIRST_RTT_BIT) * 4 + (unsigned) (ns >> (bit - 2) & 3);
-    return EF_MIN(bucket, (unsigned) EF_LOAD_RTT_BUCKETS - 1);
-}
-
-uint64_t
-ef_load_rtt_bucket_ns(unsigned i)
-{
-    return i ? (uint64_t) (4 + i % 4) << (i / 4 + FIRST_RTT_BIT - 2) : 0;
-}
-
 /* Both copies are of one switch: by its clock, if it gave both their time. */
 static int64_t
 between(const struct ef_hop *a, const struct ef_hop *b)
@@ -210,7 +191,7 @@ count_rtt(struct ef_load_table *t, const struct ef_hop *out, const struct ef_hop
     }
     ef_counter_set(&link->rtt_max_ns, EF_MAX(rtt, ef_counter_get(&link->rtt_max_ns)));
     ef_counter_add(&link->rtt_sum_ns, rtt);
-    ef_counter_add(&link->rtt_buckets[bucket_of(rtt)], 1);
+    ef_counter_add(&link->rtt_buckets[ef_histogram_bucket(rtt)], 1);
     ef_counter_add(&link->rtts, 1);
 }
 

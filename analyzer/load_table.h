@@ -23,15 +23,13 @@
 #define EF_ANALYZER_LOAD_TABLE_H
 
 #include "base/counter.h"
+#include "base/histogram.h"
 #include "trace/packet_trace.h"
 
 enum {
     EF_LOAD_MIN_PORTS = 64, /* A power of two, as each number of ports is. */
     EF_LOAD_MAX_PORTS = 4096,
     EF_LOAD_PORTS_PER_LINK = 4,
-    /* Of round trips: four buckets for each power of two from 256 ns to 268 ms. */
-    EF_LOAD_RTT_OCTAVES = 20,
-    EF_LOAD_RTT_BUCKETS = 4 * EF_LOAD_RTT_OCTAVES,
 };
 
 struct ef_load_port {
@@ -46,7 +44,7 @@ struct ef_load_link {
     uint8_t to[16];
     ef_counter packets, bytes;
     ef_counter rtts, rtt_sum_ns, rtt_min_ns, rtt_max_ns; /* `rtt_min_ns` is 1 more than that; 0: none. */
-    ef_counter rtt_buckets[EF_LOAD_RTT_BUCKETS];
+    ef_counter rtt_buckets[EF_HISTOGRAM_BUCKETS];
 };
 
 struct ef_load_table {
@@ -68,9 +66,6 @@ void ef_load_table_deinit(struct ef_load_table *t);
 
 /* `trace` is finished. */
 void ef_load_table_count(struct ef_load_table *t, const struct ef_trace *trace, bool is_probe);
-
-/* The least round trip in bucket `i`. */
-uint64_t ef_load_rtt_bucket_ns(unsigned i);
 
 static inline uint32_t
 ef_load_table_n_ports(const struct ef_load_table *t)

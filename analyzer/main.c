@@ -12,6 +12,7 @@
 #include "analyzer/conf.h"
 #include "analyzer/control.h"
 #include "analyzer/http.h"
+#include "analyzer/load_history.h"
 #include "analyzer/status.h"
 #include "base/log.h"
 #include "base/signals.h"
@@ -27,7 +28,26 @@ struct program {
     struct ef_tls *tls;
     struct ef_http_server *http;
     struct ef_control *control;
+    struct event *load_timer;
 };
+
+static void
+take_load(evutil_socket_t fd, short what, void *ctx)
+{
+    const struct program *p = ctx;
+    ef_load_history_take(p->analyzer->load_history, p->analyzer, ef_time_mono());
+}
+
+static int
+start_load_timer(struct program *p, struct ef_error *err)
+{
+    static const struct timeval interval = {.tv_sec = EF_LOAD_HISTORY_INTERVAL_S};
+    p->load_timer = event_new(p->base, -1, EV_PERSIST, take_load, p);
+    if (!p->load_timer || event_add(p->load_timer, &interval)) {
+        return ef_error_set(err, -ENOMEM, "cannot make a timer");
+    }
+    return 0;
+}
 
 static int
 open_events(struct program *p, struct ef_error *err)
@@ -78,7 +98,7 @@ start(struct program *p, struct ef_error *err)
 {
     int rc;
     if ((rc = open_events(p, err)) || (rc = ef_analyzer_create(&p->conf.analyzer, &p->analyzer, err)) ||
-        (rc = open_servers(p, err)) || (rc = start_threads(p, err))) {
+        (rc = open_servers(p, err)) || (rc = start_load_timer(p, err)) || (rc = start_threads(p, err))) {
         return rc;
     }
     return ef_daemon_ready(&p->conf.daemon, err);
@@ -105,6 +125,9 @@ stop(struct program *p)
     ef_http_server_destroy(p->http);
     ef_tls_destroy(p->tls);
     ef_control_destroy(p->control);
+    if (p->load_timer) {
+        event_free(p->load_timer);
+    }
     ef_analyzer_destroy(p->analyzer);
     ef_signals_destroy(p->signals);
     if (p->base) {

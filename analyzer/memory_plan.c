@@ -14,7 +14,7 @@
 #include "analyzer/transit_table.h"
 
 enum {
-    COUNTING_SHARE = 128, /* Of --memory, for each of the two kinds of counters. */
+    COUNTING_SHARE = 128, /* Of --memory, for each of the two kinds of counters, and for what they were. */
     MIN_FEED_SLOTS = 256,
     MAX_FEED_SLOTS = 1 << 16,
     MIN_OPEN_BYTES = 256 << 10,
@@ -48,8 +48,9 @@ ef_memory_plan_make(struct ef_memory_plan *plan, uint64_t limit, unsigned n_sour
     plan->fate_bytes = with_fates ? n_sources * ef_loss_table_memory() + n_workers * ef_transit_table_memory() : 0;
     plan->load_ports = ef_load_table_ports_in(limit / COUNTING_SHARE / n_workers);
     plan->n_counters = ef_filter_counters_in(limit / COUNTING_SHARE, n_workers);
-    plan->load_bytes =
-        n_workers * ef_load_table_memory(plan->load_ports) + ef_filter_counters_memory(n_workers, plan->n_counters);
+    plan->history_bytes = limit / COUNTING_SHARE;
+    plan->load_bytes = n_workers * ef_load_table_memory(plan->load_ports) +
+                       ef_filter_counters_memory(n_workers, plan->n_counters) + plan->history_bytes;
     uint64_t without_store = n_sources * (plan->source_ring_bytes + ef_switch_table_memory()) +
                              n_feeds * plan->feed_bytes + n_workers * plan->open_bytes + plan->query_bytes +
                              plan->fate_bytes + plan->load_bytes;

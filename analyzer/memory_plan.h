@@ -21,14 +21,15 @@ struct ef_memory_plan {
     uint64_t source_ring_bytes; /* Of each source's receive ring. */
     uint32_t feed_slots;        /* Of each ring from a source to a worker; a power of two. */
     uint64_t feed_bytes;
-    uint64_t open_bytes;  /* Open traces of each worker. */
-    uint64_t store_bytes; /* Closed traces, all workers together. */
-    uint64_t query_bytes; /* Answers under way. */
-    uint64_t fate_bytes;  /* What the verdicts need to know, all together. */
-    uint32_t load_ports;  /* See load_table.h. */
-    unsigned n_counters;  /* See filter_counters.h. */
-    uint64_t load_bytes;  /* Counters of load and by filter, all together. */
-    uint64_t total;       /* Of everything; at most `limit`. */
+    uint64_t open_bytes;    /* Open traces of each worker. */
+    uint64_t store_bytes;   /* Closed traces, all workers together. */
+    uint64_t query_bytes;   /* Answers under way. */
+    uint64_t fate_bytes;    /* What the verdicts need to know, all together. */
+    uint32_t load_ports;    /* See load_table.h. */
+    unsigned n_counters;    /* See filter_counters.h. */
+    uint64_t history_bytes; /* See load_history.h. */
+    uint64_t load_bytes;    /* Counters of load and by filter, and the history, all together. */
+    uint64_t total;         /* Of everything; at most `limit`. */
 };
 
 /* Returns 0, or -EINVAL with `err` if `limit` is too small for so many sources

@@ -8,18 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/controller.h"
-#include "controller/fan_out.h"
+#include "controller/ask_analyzers.h"
 #include "net/http_query.h"
 
 static const char *const time_params[] = {"start", "end", NULL};
-
-/* One request on its way. `merge` makes the answer of those that said yes. */
-struct counters_request {
-    struct ef_http_request *http;
-    int status; /* Of a good answer. */
-    json_t *(*merge)(const struct fan_out_answer answers[], size_t n);
-};
 
 /* --- Sums ------------------------------------------------------------------------ */
 
@@ -67,7 +59,7 @@ add_all(json_t *list, const json_t *parts, const char *key)
 }
 
 static json_t *
-merge_lists(const struct fan_out_answer answers[], size_t n)
+merge_lists(const struct controller *c, const struct fan_out_answer answers[], size_t n)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
@@ -105,7 +97,7 @@ sorted(const json_t *list)
 }
 
 static json_t *
-merge_one(const struct fan_out_answer answers[], size_t n)
+merge_one(const struct controller *c, const struct fan_out_answer answers[], size_t n)
 {
     json_t *sum = NULL, *values = json_array();
     for (size_t i = 0; i < n; i++) {
@@ -128,65 +120,13 @@ merge_one(const struct fan_out_answer answers[], size_t n)
     return sum;
 }
 
-/* --- Answers ---------------------------------------------------------------------- */
-
-/* What the first one that answered says, since none said yes. */
-static void
-reply_refusal(struct ef_http_request *http, const struct fan_out_answer answers[], size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (answers[i].status >= 400 && answers[i].body) {
-            ef_http_reply_json(http, answers[i].status, json_incref(answers[i].body));
-            return;
-        }
-    }
-    ef_http_reply_error(http, 503, "no_analyzer", -1, "no analyzer answers: %s",
-                        n ? answers[0].error : "the configuration names none");
-}
-
-static void
-on_answers(void *ctx, const struct fan_out_answer answers[], size_t n)
-{
-    struct counters_request *r = ctx;
-    json_t *incomplete = json_array();
-    for (size_t i = 0; i < n; i++) {
-        if (*answers[i].error) {
-            json_array_append_new(
-                incomplete, json_pack("{s:s, s:s}", "analyzer", answers[i].peer->name, "error", answers[i].error));
-        }
-    }
-    if (json_array_size(incomplete) == n) {
-        reply_refusal(r->http, answers, n);
-    } else {
-        json_t *answer = r->merge(answers, n);
-        if (json_array_size(incomplete)) {
-            json_object_set(answer, "incomplete", incomplete);
-        }
-        ef_http_reply_json(r->http, r->status, answer);
-    }
-    json_decref(incomplete);
-    free(r);
-}
-
-static void
-ask(struct ef_http_request *http, struct controller *c, const struct fan_out_request *request, int status,
-    json_t *(*merge)(const struct fan_out_answer answers[], size_t n))
-{
-    struct counters_request *r = malloc(sizeof *r);
-    if (!r) {
-        abort(); /* Control path. */
-    }
-    *r = (struct counters_request){http, status, merge};
-    fan_out_start(c->base, c->configuration.analyzers, c->configuration.n_analyzers, request, on_answers, r);
-}
-
 /* --- Requests ---------------------------------------------------------------------- */
 
 static void
 list_counters(struct ef_http_request *http, void *ctx)
 {
     struct fan_out_request request = {.method = "GET", .target = "/v1/counters", .program = "ef-analyzer"};
-    ask(http, ctx, &request, 200, merge_lists);
+    ask_analyzers(http, ctx, &request, 200, merge_lists);
 }
 
 static void
@@ -201,7 +141,7 @@ add_counter(struct ef_http_request *http, void *ctx)
     }
     struct fan_out_request request = {
         .method = "POST", .target = "/v1/counters", .program = "ef-analyzer", .body = document};
-    ask(http, ctx, &request, 201, merge_one);
+    ask_analyzers(http, ctx, &request, 201, merge_one);
     json_decref(document);
 }
 
@@ -224,7 +164,7 @@ ask_about_one(struct ef_http_request *http, struct controller *c, const char *me
     evbuffer_add(target, "", 1);
     struct fan_out_request request = {
         .method = method, .target = (const char *) evbuffer_pullup(target, -1), .program = "ef-analyzer"};
-    ask(http, c, &request, 200, merge_one);
+    ask_analyzers(http, c, &request, 200, merge_one);
     evbuffer_free(target);
 }
 

@@ -5,10 +5,12 @@ controller_libcontroller_a_SOURCES = \
 	controller/api_alerts.c \
 	controller/api_counters.c \
 	controller/api_diagnoses.c \
+	controller/api_load.c \
 	controller/api_probes.c \
 	controller/api_rules.c \
 	controller/api_status.c \
 	controller/api_traces.c \
+	controller/ask_analyzers.c controller/ask_analyzers.h \
 	controller/configuration.c controller/configuration.h \
 	controller/control_commands.c \
 	controller/controller.h \

@@ -39,12 +39,13 @@ struct controller {
 size_t controller_n_configured(const struct controller *c);
 
 /* Add the routes of /v1/traces, /v1/probes, /v1/rules, /v1/counters, /v1/alerts
- * and /v1/diagnoses, and of all others. */
+ * /v1/diagnoses, /v1/load and /v1/latency, and of all others. */
 void api_traces_add(struct controller *c);
 void api_probes_add(struct controller *c);
 void api_rules_add(struct controller *c);
 void api_status_add(struct controller *c);
 void api_counters_add(struct controller *c);
+void api_load_add(struct controller *c);
 void api_alerts_add(struct controller *c);
 void api_diagnoses_add(struct controller *c);
 

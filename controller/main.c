@@ -145,6 +145,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     api_diagnoses_add(c);
     api_status_add(c);
     api_counters_add(c);
+    api_load_add(c);
     rc = daemon->control ? ef_control_create(c->base, daemon->control, control, err) : 0;
     if (rc) {
         return rc;

@@ -6,6 +6,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/base/drop_reason.c lib/base/drop_reason.h \
 	lib/base/error.c lib/base/error.h \
 	lib/base/hash.h \
+	lib/base/histogram.c lib/base/histogram.h \
 	lib/base/json.h \
 	lib/base/log.c lib/base/log.h \
 	lib/base/options.c lib/base/options.h \

@@ -105,9 +105,41 @@ fits() {
         [range(5) | ["10.255.0.\(. + 1)", . + 100, "ingress", 1000, 54000]]' answer
     jq -e '[.links | sort_by(.from)[] | [.from, .to, .packets]] ==
         [range(1; 5) | ["10.255.0.\(.)", "10.255.0.\(. + 1)", 1000]] and .uncounted == 0' answer
+    jq -e '[.switches | sort_by(.switch)[] | [.switch, .copies, .packets, .bytes]] ==
+        [range(5) | ["10.255.0.\(. + 1)", 1000, 1000, 54000]]' answer
+    asks 200 "$URL/v1/latency"
+    fits Latency
+    jq -e '.links == []' answer
     curl -sf "$URL/metrics" >metrics
     grep -qx 'everflow_port_packets_total{switch="10.255.0.2",port="101",direction="ingress"} 1000' metrics
     grep -qx 'everflow_link_bytes_total{from="10.255.0.1",to="10.255.0.2"} 54000' metrics
+}
+
+# The sum of what the answer's ports say they saw.
+packets() { jq '[.ports[].packets] | add // 0' answer; }
+
+# load_since_reading: the answer of the last second starts at a reading, behind all packets.
+load_since_reading() {
+    asks 200 -G "$URL/v1/load" -d start=-1s
+    [ "$(packets)" = 0 ]
+}
+
+@test "load of a time span" {
+    analyzer
+    asks 200 -G "$URL/v1/load" -d start=-1h
+    fits Load
+    jq -e '.ports == [] and .span_s > 0 and .start < .end' answer
+    play
+    asks 200 -G "$URL/v1/load" -d start=-1h
+    [ "$(packets)" = 5000 ]
+    wait_until 20 load_since_reading
+    jq -e '.span_s < 7 and ([.switches[].copies] | add) == 0 and (.links | length) == 4' answer
+    asks 400 -G "$URL/v1/load" -d start=-1h -d end=2000-01-01T00:00:00Z
+    jq -e '.error.code == "bad_time"' answer
+    asks 200 -G "$URL/v1/load" -d start=2000-01-01T00:00:00Z -d end=now
+    [ "$(packets)" = 5000 ]
+    asks 400 -G "$URL/v1/load" -d start=soon
+    asks 400 -G "$URL/v1/load" -d since=now
 }
 
 @test "what is not kept is counted, and every copy accounted for" {
@@ -132,22 +164,26 @@ fits() {
     [[ "$output" == *"neither classes"* ]]
 }
 
-# controller: for this analyzer and one that is not there.
+# controller OTHER-URL TOPOLOGY: for this analyzer and another one.
 controller() {
-    jq -n --arg url "$URL" '{listen: "127.0.0.1:18825", topology: "topology.json", reshufflers: [],
-        analyzers: [{name: "counts", url: $url}, {name: "gone", url: "http://127.0.0.1:1"}],
+    jq -n --arg url "$URL" --arg other "$1" '{listen: "127.0.0.1:18825", topology: "topology.json", reshufflers: [],
+        analyzers: [{name: "counts", url: $url}, {name: "gone", url: $other}],
         everflow: {targets: ["10.1.0.21"], encap: "erspan3", classes: ["tcp_syn"]}}' >controller.json
-    echo '{"name": "none", "vip": "10.1.0.21", "switches": [], "hosts": []}' >topology.json
+    echo "$2" >topology.json
     "$EF_BUILD/controller/ef-controller" --config controller.json >controller.log 2>&1 3>&- {COPIES}>&- &
     PIDS+=($!)
     wait_until 10 curl -sf -o /dev/null http://127.0.0.1:18825/v1/status
 }
 
+NOWHERE=http://127.0.0.1:1
+NO_TOPOLOGY='{"name": "none", "vip": "10.1.0.21", "switches": [], "hosts": []}'
+
 counters() { "$EF_BUILD/utilities/efctl/efctl" --controller http://127.0.0.1:18825 counters "$@"; }
+load_of() { "$EF_BUILD/utilities/efctl/efctl" --controller http://127.0.0.1:18825 load "$@"; }
 
 @test "efctl counters: through the controller, which says whose part is missing" {
     analyzer
-    controller
+    controller "$NOWHERE" "$NO_TOPOLOGY"
     run -1 counters add low 'tcp.srcport < 1034'
     [[ "$output" == *"without gone: "* ]]
     run -1 counters add low udp
@@ -168,4 +204,47 @@ counters() { "$EF_BUILD/utilities/efctl/efctl" --controller http://127.0.0.1:188
     [[ "$output" == *"no counter 'low'"* ]]
     run -2 counters add low
     run -1 counters show ../status
+}
+
+@test "efctl load: summed over the analyzers, with the topology's names" {
+    analyzer
+    # Asked twice, this analyzer is two that saw the same.
+    controller "$URL" '{"name": "t", "vip": "10.1.0.21", "hosts": [], "switches": [{"name": "leaf1", "role": "leaf",
+        "loopback": "10.255.0.1", "ovsdb": "unix:/nowhere", "ports": [{"number": 100, "name": "p", "peer": {"node": "h1"}}]}]}'
+    run -0 load_of
+    [[ "$output" == *"None."* ]]
+    play
+    load_of --json >answer
+    fits Load
+    jq -e '[.ports | sort_by(.port)[] | [.switch, .port, .direction, .packets, .bytes]] ==
+        [range(5) | ["10.255.0.\(. + 1)", . + 100, "ingress", 2000, 108000]]' answer
+    jq -e '[.switches[].copies] == [2000, 2000, 2000, 2000, 2000] and ([.links[].packets] | add) == 8000
+        and (has("incomplete") | not)' answer
+    jq -e '.ports[] | select(.port == 100) | .name == "leaf1" and .peer == "h1"' answer
+    jq -e '[.links[] | select(.from_name == "leaf1") | .to] == ["10.255.0.2"]' answer
+    run -0 load_of --last 1h
+    [[ "$output" == *"leaf1 "*" 100 "*"h1 "*" ingress "*" 2,000 "* ]]
+    [[ "$output" == *"leaf1 "*"10.255.0.2 "*" 2,000 "* ]]
+    load_of --latency --json >answer
+    fits Latency
+    run -0 load_of --latency
+    [[ "$output" == *"No probe"* ]]
+    run -2 load_of --last 1h --start -5m
+    run -2 load_of --latency --last 1h
+    run -2 load_of --last soon
+    run -2 load_of leaf1
+    run -0 timeout 20 bash -c '"$0" "$@" | sed 2q' "$EF_BUILD/utilities/efctl/efctl" \
+        --controller http://127.0.0.1:18825 load --watch --last 10s
+    [[ "${lines[0]}" == "Traced packets from "* ]]
+}
+
+@test "efctl load: says whose part is missing" {
+    analyzer
+    controller "$NOWHERE" "$NO_TOPOLOGY"
+    play
+    run -0 load_of
+    [[ "$output" == *"without gone: "* ]]
+    [[ "$output" == *"10.255.0.1 "*" 100 "*" 1,000 "* ]]
+    run -0 load_of --latency
+    [[ "$output" == *"without gone: "* ]]
 }

@@ -9,6 +9,7 @@ utilities_efctl_libefctl_a_SOURCES = \
 	utilities/efctl/diagnose.c utilities/efctl/diagnose_view.c \
 	utilities/efctl/pki.c \
 	utilities/efctl/json_get.c utilities/efctl/json_get.h \
+	utilities/efctl/load.c utilities/efctl/load_view.c \
 	utilities/efctl/neighbours.c utilities/efctl/neighbours.h \
 	utilities/efctl/output.c utilities/efctl/output.h \
 	utilities/efctl/probe.c utilities/efctl/probe_view.c \

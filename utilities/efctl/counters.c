@@ -23,9 +23,8 @@ add_counts(struct efctl_table *table, const json_t *entry)
     efctl_table_cell_right(table, EFCTL_PLAIN, "%s", efctl_format_bytes(efctl_get_int(entry, "bytes", 0), buf));
 }
 
-/* Analyzers whose part is missing. */
-static void
-view_incomplete(struct efctl_output *out, const json_t *document)
+void
+efctl_incomplete_view(struct efctl_output *out, const json_t *document, const void *ctx)
 {
     size_t i;
     const json_t *entry;
@@ -48,7 +47,7 @@ efctl_counters_view(struct efctl_output *out, const json_t *document, const void
     if (!json_array_size(counters)) {
         efctl_output_text(out, EFCTL_PLAIN, "There is no counter; add one: efctl counters add NAME FILTER");
         efctl_output_newline(out);
-        view_incomplete(out, document);
+        efctl_incomplete_view(out, document, NULL);
         return;
     }
     struct efctl_table *table = efctl_table_create(0);
@@ -64,7 +63,7 @@ efctl_counters_view(struct efctl_output *out, const json_t *document, const void
     }
     efctl_table_print(table, out);
     efctl_table_destroy(table);
-    view_incomplete(out, document);
+    efctl_incomplete_view(out, document, NULL);
 }
 
 void
@@ -88,7 +87,7 @@ efctl_counter_view(struct efctl_output *out, const json_t *document, const void 
     efctl_table_end_row(table);
     efctl_table_print(table, out);
     efctl_table_destroy(table);
-    view_incomplete(out, document);
+    efctl_incomplete_view(out, document, NULL);
 }
 
 /* Changes something; says nothing if all analyzers took it. */
@@ -101,7 +100,7 @@ change(struct efctl_context *context, const char *method, const char *path, cons
         return efctl_fail(&failure.error);
     }
     bool is_whole = !json_array_size(efctl_get_array(answer, "incomplete"));
-    view_incomplete(&context->out, answer);
+    efctl_incomplete_view(&context->out, answer, NULL);
     json_decref(answer);
     return is_whole ? EFCTL_OK : EFCTL_FAILED;
 }

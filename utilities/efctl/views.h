@@ -13,6 +13,8 @@ efctl_view efctl_probe_view;    /* GET /v1/probes/ID; ctx unused */
 efctl_view efctl_probes_view;   /* GET /v1/probes; ctx: the time now, struct ef_time * */
 efctl_view efctl_counters_view; /* GET /v1/counters; ctx: the time now, struct ef_time * */
 efctl_view efctl_counter_view;  /* GET /v1/counters/NAME; ctx unused */
+efctl_view efctl_load_view;     /* GET /v1/load; ctx unused */
+efctl_view efctl_latency_view;  /* GET /v1/latency; ctx unused */
 efctl_view efctl_topology_view; /* GET /v1/topology; ctx unused */
 efctl_view efctl_status_view;   /* GET /v1/status; ctx: the controller's URL, const char * */
 
@@ -20,6 +22,9 @@ efctl_view efctl_alerts_view;    /* GET /v1/alerts; ctx: the time now, struct ef
 efctl_view efctl_alert_view;     /* GET /v1/alerts/ID; ctx unused */
 efctl_view efctl_diagnosis_view; /* GET /v1/diagnoses/ID; ctx unused */
 efctl_view efctl_diagnoses_view; /* GET /v1/diagnoses; ctx: the time now, struct ef_time * */
+
+/* The analyzers whose part is missing in any answer of the controller; ctx unused. */
+efctl_view efctl_incomplete_view;
 
 /* True if the status document says that something does not work. */
 bool efctl_status_is_bad(const json_t *status);

@@ -5,6 +5,7 @@ EF_ANALYZER_TESTS = \
 	test/unit/analyzer/test_assemble \
 	test/unit/analyzer/test_counting \
 	test/unit/analyzer/test_last_hops \
+	test/unit/analyzer/test_load_history \
 	test/unit/analyzer/test_trace_query \
 	test/unit/analyzer/test_overload \
 	test/unit/analyzer/test_storm \
@@ -51,6 +52,10 @@ test_unit_analyzer_test_counting_LDADD = $(EF_ANALYZER_TEST_LDADD)
 test_unit_analyzer_test_last_hops_SOURCES = test/unit/analyzer/test_last_hops.c
 test_unit_analyzer_test_last_hops_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_analyzer_test_last_hops_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
+test_unit_analyzer_test_load_history_SOURCES = test/unit/analyzer/test_load_history.c
+test_unit_analyzer_test_load_history_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_analyzer_test_load_history_LDADD = $(EF_ANALYZER_TEST_LDADD)
 
 test_unit_analyzer_test_overload_SOURCES = test/unit/analyzer/test_overload.c test/bench/copy_stream.h
 test_unit_analyzer_test_overload_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test

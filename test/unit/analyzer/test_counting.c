@@ -269,10 +269,10 @@ test_round_trips(void **state)
     assert_int_equal(ef_counter_get(&link->rtt_sum_ns), 5050 * 1000);
     assert_int_equal(ef_counter_get(&link_of(&t, 2, 1)->rtts), 0);
     uint64_t sum = 0;
-    for (unsigned i = 0; i < EF_LOAD_RTT_BUCKETS; i++) {
+    for (unsigned i = 0; i < EF_HISTOGRAM_BUCKETS; i++) {
         uint64_t n = ef_counter_get(&link->rtt_buckets[i]);
-        assert_true(!i || ef_load_rtt_bucket_ns(i) > ef_load_rtt_bucket_ns(i - 1));
-        assert_true(!n || ef_load_rtt_bucket_ns(i) <= 100000);
+        assert_true(!i || ef_histogram_bucket_ns(i) > ef_histogram_bucket_ns(i - 1));
+        assert_true(!n || ef_histogram_bucket_ns(i) <= 100000);
         sum += n;
     }
     assert_int_equal(sum, 100);

@@ -148,6 +148,15 @@ probes(void **state)
 }
 
 static void
+loads(void **state)
+{
+    check("load", "load", efctl_load_view, NULL, false, false);
+    check("load-none", "load-none", efctl_load_view, NULL, false, false);
+    check("latency", "latency", efctl_latency_view, NULL, false, false);
+    check("load-none", "latency-none", efctl_latency_view, NULL, false, false);
+}
+
+static void
 small_views(void **state)
 {
     static const struct {
@@ -235,10 +244,10 @@ refused_filters_get_a_caret(void **state)
 static void
 no_control_character_gets_out(void **state)
 {
-    static const char *const names[] = {"trace-hostile", "switches-errors", "status-bad", "trace",
-                                        "topology",      "probe-refused",   "probes"};
-    static efctl_view *const views[] = {efctl_trace_view,    efctl_switches_view, efctl_status_view,
-                                        efctl_topology_view, efctl_probe_view,    efctl_probes_view};
+    static const char *const names[] = {"trace-hostile", "switches-errors", "status-bad", "trace",  "topology",
+                                        "probe-refused", "probes",          "load",       "latency"};
+    static efctl_view *const views[] = {efctl_trace_view, efctl_switches_view, efctl_status_view, efctl_topology_view,
+                                        efctl_probe_view, efctl_probes_view,   efctl_load_view,   efctl_latency_view};
     const struct efctl_trace_query query = {.details = true};
     for (size_t i = 0; i < EF_ARRAY_SIZE(names); i++) {
         json_t *document = load(names[i]);
@@ -266,6 +275,7 @@ main(void)
         cmocka_unit_test(switches),
         cmocka_unit_test(stores),
         cmocka_unit_test(probes),
+        cmocka_unit_test(loads),
         cmocka_unit_test(small_views),
         cmocka_unit_test(traces),
         cmocka_unit_test(nothing_found_comes_with_a_hint),

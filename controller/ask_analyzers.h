@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A request that every analyzer is asked, and one answer made of all theirs.
+ *
+ *     ask_analyzers(http, c, &request, 200, merge);
+ *
+ * replies to `http` once each has answered, or had 5 s to do so: with what `merge`
+ * makes of the answers, and "incomplete" in it with those whose part is missing. If
+ * none says yes the reply is the first refusal, or 503 no_analyzer. */
+#ifndef CONTROLLER_ASK_ANALYZERS_H
+#define CONTROLLER_ASK_ANALYZERS_H
+
+#include "controller/controller.h"
+#include "controller/fan_out.h"
+
+/* Makes an object of the answers without an error, of which there is one at least.
+ * What is in a body comes from outside. */
+typedef json_t *answers_merge(const struct controller *c, const struct fan_out_answer answers[], size_t n);
+
+/* `status` is that of a good reply. */
+void ask_analyzers(struct ef_http_request *http, struct controller *c, const struct fan_out_request *request,
+                   int status, answers_merge *merge);
+
+#endif
