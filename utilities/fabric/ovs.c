@@ -120,14 +120,21 @@ install_flows(const struct ef_topology *t, const struct ef_topology_switch *sw, 
     return rc;
 }
 
+static void
+name_files(const struct ef_topology *t, const struct ef_topology_switch *sw, struct files *f)
+{
+    ef_state_path(t->name, sw->name, NULL, f->folder);
+    ef_state_path(t->name, sw->name, "conf.db", f->database);
+    strcpy(f->socket, "unix:");
+    ef_state_path(t->name, sw->name, "db.sock", f->socket + strlen(f->socket));
+    f->schema = NULL;
+}
+
 int
 ef_ovs_start(const char *prefix, const struct ef_topology *t, const struct ef_topology_switch *sw, struct ef_error *err)
 {
     struct files f;
-    ef_state_path(t->name, sw->name, NULL, f.folder);
-    ef_state_path(t->name, sw->name, "conf.db", f.database);
-    strcpy(f.socket, "unix:");
-    ef_state_path(t->name, sw->name, "db.sock", f.socket + strlen(f.socket));
+    name_files(t, sw, &f);
     f.schema = ef_xasprintf("%s/share/openvswitch/vswitch.ovsschema", prefix);
     int rc = start_database(&f, err);
     if (!rc) {
@@ -141,4 +148,13 @@ ef_ovs_start(const char *prefix, const struct ef_topology *t, const struct ef_to
     }
     free(f.schema);
     return rc;
+}
+
+int
+ef_ovs_restart_daemon(const struct ef_topology *t, const struct ef_topology_switch *sw, struct ef_error *err)
+{
+    struct files f;
+    name_files(t, sw, &f);
+    int rc = start_daemon(&f, err);
+    return rc ? rc : install_flows(t, sw, err);
 }

@@ -29,4 +29,9 @@ void ef_ovs_set_environment(const char *name, const char *sw);
 int ef_ovs_start(const char *prefix, const struct ef_topology *topology, const struct ef_topology_switch *sw,
                  struct ef_error *err);
 
+/* Starts the switch daemon again after its end, with the flows that it had; the
+ * database server was running all the time. As above otherwise. */
+int ef_ovs_restart_daemon(const struct ef_topology *topology, const struct ef_topology_switch *sw,
+                          struct ef_error *err);
+
 #endif

@@ -1,7 +1,7 @@
 if HAVE_CMOCKA
 check_PROGRAMS += test/unit/fabric/test_topology test/unit/fabric/test_forwarding test/unit/fabric/test_run
 TESTS += test/unit/fabric/test_topology test/unit/fabric/test_forwarding test/unit/fabric/test_run
-EF_FABRIC_TEST_LDADD = utilities/fabric/libfabric.a $(EF_TEST_LDADD)
+EF_FABRIC_TEST_LDADD = utilities/fabric/libfabric.a $(EF_TEST_LDADD) $(LIBBPF_LIBS) -lm
 test_unit_fabric_test_topology_SOURCES = test/unit/fabric/test_topology.c
 test_unit_fabric_test_topology_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_fabric_test_topology_LDADD = $(EF_FABRIC_TEST_LDADD)
