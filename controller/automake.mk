@@ -25,6 +25,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/peer_poll.c controller/peer_poll.h \
 	controller/probe_orders.c controller/probe_orders.h \
 	controller/probe_results.c controller/probe_results.h \
+	controller/round_trips.c controller/round_trips.h \
 	controller/rule_sets.c controller/rule_sets.h \
 	controller/shedding.c controller/shedding.h \
 	controller/steering.c controller/steering.h \

@@ -10,14 +10,14 @@
 
 #include "base/time.h"
 #include "base/util.h"
+#include "controller/round_trips.h"
 
 enum { MAX_WAYS = 64, MAX_LINKS = 64, MAX_IDS = 100 };
 
 /* How often a link was crossed there and back, and how long that took. */
 struct link {
     char *from, *to;
-    double *us;
-    size_t n, size;
+    struct round_trips trips;
 };
 
 struct probe_results {
@@ -55,7 +55,7 @@ probe_results_destroy(struct probe_results *r)
     for (size_t i = 0; i < r->n_links; i++) {
         free(r->links[i].from);
         free(r->links[i].to);
-        free(r->links[i].us);
+        round_trips_free(&r->links[i].trips);
     }
     free(r->seen);
     json_decref(r->fates);
@@ -144,23 +144,6 @@ link_between(struct probe_results *r, const char *from, const char *to)
     return l;
 }
 
-static void
-add_round_trip(struct probe_results *r, const char *from, const char *to, double us)
-{
-    struct link *l = link_between(r, from, to);
-    if (!l) {
-        return;
-    }
-    if (l->n == l->size) {
-        l->size = l->size ? 2 * l->size : 64;
-        l->us = realloc(l->us, l->size * sizeof *l->us);
-        if (!l->us) {
-            abort(); /* Control path. */
-        }
-    }
-    l->us[l->n++] = us;
-}
-
 static bool
 clock_of(const json_t *hop, struct ef_time *time)
 {
@@ -177,7 +160,10 @@ add_round_trips(struct probe_results *r, const json_t *hops)
         struct ef_time left = {0}, came = {0};
         if (!strcmp(switch_of(out), switch_of(back)) && strcmp(switch_of(out), switch_of(far)) &&
             clock_of(out, &left) && clock_of(back, &came)) {
-            add_round_trip(r, switch_of(out), switch_of(far), (double) ef_time_diff_ns(came, left) / EF_NS_PER_US);
+            struct link *link = link_between(r, switch_of(out), switch_of(far));
+            if (link) {
+                round_trips_add(&link->trips, left, (double) ef_time_diff_ns(came, left) / EF_NS_PER_US);
+            }
         }
     }
 }
@@ -221,32 +207,16 @@ probe_results_add(struct probe_results *r, const char *json, size_t len)
 
 /* --- All ------------------------------------------------------------------ */
 
-static int
-compare(const void *a_, const void *b_)
-{
-    double a = *(const double *) a_, b = *(const double *) b_;
-    return (a > b) - (a < b);
-}
-
-/* The least value that `percent` of all are not greater than. */
-static double
-percentile(const struct link *l, unsigned percent)
-{
-    size_t rank = (l->n * percent + 99) / 100;
-    return l->us[rank ? rank - 1 : 0];
-}
-
 static json_t *
-show_links(struct probe_results *r)
+show_links(const struct probe_results *r)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < r->n_links; i++) {
-        struct link *l = &r->links[i];
-        qsort(l->us, l->n, sizeof *l->us, compare);
-        json_array_append_new(list,
-                              json_pack("{s:s, s:s, s:I, s:f, s:f, s:f, s:f, s:f}", "from", l->from, "to", l->to, "n",
-                                        (json_int_t) l->n, "min_us", l->us[0], "p50_us", percentile(l, 50), "p90_us",
-                                        percentile(l, 90), "p99_us", percentile(l, 99), "max_us", l->us[l->n - 1]));
+        struct round_trips_summary summary;
+        round_trips_summarize(&r->links[i].trips, &summary);
+        json_t *link = json_pack("{s:s, s:s}", "from", r->links[i].from, "to", r->links[i].to);
+        json_object_update_new(link, round_trips_show(&summary));
+        json_array_append_new(list, link);
     }
     return list;
 }
@@ -258,6 +228,17 @@ loss(const json_t *fates)
     double delivered = json_number_value(json_object_get(fates, "delivered")),
            dropped = json_number_value(json_object_get(fates, "dropped"));
     return delivered + dropped > 0 ? json_real(dropped / (delivered + dropped)) : json_null();
+}
+
+const struct round_trips *
+probe_results_link(const struct probe_results *r, const char *from, const char *to)
+{
+    for (size_t i = 0; i < r->n_links; i++) {
+        if (!strcmp(r->links[i].from, from) && !strcmp(r->links[i].to, to)) {
+            return &r->links[i].trips;
+        }
+    }
+    return NULL;
 }
 
 json_t *

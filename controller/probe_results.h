@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "controller/round_trips.h"
+
 struct probe_results;
 
 struct probe_results *probe_results_create(const char *id, uint64_t count);
@@ -28,8 +30,10 @@ void probe_results_destroy(struct probe_results *results); /* NULL is fine. */
 void probe_results_add(struct probe_results *results, const char *json, size_t len);
 
 /* {"traced", "untraced", "fates": {...}, "loss", "ways": [{"switches", "probes"}], "round_trips": [{"from", "to", "n",
- * "min_us", "p50_us", "p90_us", "p99_us", "max_us"}], "traces": [the first 100 ids]}, a new reference; of `sent`
- * probes. */
+ * ... as round_trips.h says}], "traces": [the first 100 ids]}, a new reference; of `sent` probes. */
 json_t *probe_results_show(struct probe_results *results, uint64_t sent);
+
+/* The round trips over one link, borrowed, or NULL. */
+const struct round_trips *probe_results_link(const struct probe_results *results, const char *from, const char *to);
 
 #endif

@@ -159,7 +159,7 @@ all_traced() { api "probes/$1" | jq -e '.state == "done" and .results.traced == 
             | sort | {n: length, min: (.[0] / 1000), max: (.[-1] / 1000)}' >"$BATS_TEST_TMPDIR/expected"
     jq -e --slurpfile e "$BATS_TEST_TMPDIR/expected" '.results.round_trips | length == 1 and .[0].from == "leaf1" and .[0].to == "spine1"
         and .[0].n == $e[0].n and (.[0].min_us - $e[0].min | fabs) < 0.001 and (.[0].max_us - $e[0].max | fabs) < 0.001
-        and .[0].min_us <= .[0].p50_us and .[0].p50_us <= .[0].p99_us' "$BATS_TEST_TMPDIR/result"
+        and .[0].min_us <= .[0].floor_us and .[0].floor_us <= .[0].p50_us and .[0].noise_us >= 0 and .[0].p50_us <= .[0].p99_us' "$BATS_TEST_TMPDIR/result"
 }
 
 @test "efctl probe orders, waits and shows; list, show and stop" {

@@ -98,8 +98,9 @@ view_ways(struct efctl_output *out, const json_t *results)
 static void
 view_round_trips(struct efctl_output *out, const json_t *results)
 {
-    static const char *const head[] = {"LINK AND BACK", ">PROBES", ">LEAST", ">HALF", ">90 %", ">99 %", ">MOST", NULL};
-    static const char *const keys[] = {"min_us", "p50_us", "p90_us", "p99_us", "max_us"};
+    static const char *const head[] = {"LINK AND BACK", ">PROBES", ">FLOOR", ">+-",   ">LEAST",
+                                       ">HALF",         ">90 %",   ">99 %",  ">MOST", NULL};
+    static const char *const keys[] = {"floor_us", "noise_us", "min_us", "p50_us", "p90_us", "p99_us", "max_us"};
     const json_t *links = efctl_get_array(results, "round_trips"), *link;
     size_t i;
     char buf[EFCTL_TEXT_SIZE];

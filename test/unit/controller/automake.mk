@@ -28,4 +28,9 @@ TESTS += test/unit/controller/test_rule_sets
 test_unit_controller_test_rule_sets_SOURCES = test/unit/controller/test_rule_sets.c
 test_unit_controller_test_rule_sets_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_controller_test_rule_sets_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
+check_PROGRAMS += test/unit/controller/test_round_trips
+TESTS += test/unit/controller/test_round_trips
+test_unit_controller_test_round_trips_SOURCES = test/unit/controller/test_round_trips.c
+test_unit_controller_test_round_trips_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_controller_test_round_trips_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
 endif
