@@ -13,10 +13,11 @@ BENCHES += test/bench/bench_collect
 test_bench_bench_collect_SOURCES = test/bench/bench_collect.c test/bench/bench.h test/bench/erspan_copy.h \
 	test/bench/packet_ring.h
 test_bench_bench_collect_LDADD = reshuffler/libreshuffler.a $(EF_LIBS)
-EXTRA_DIST += test/bench/bench_dpdk.c test/bench/erspan_copy.h
+EXTRA_DIST += test/bench/bench_dpdk.c test/bench/erspan_copy.h test/bench/testpmd.h
 if HAVE_DPDK
 BENCHES += test/bench/bench_dpdk
-test_bench_bench_dpdk_SOURCES = test/bench/bench_dpdk.c test/bench/bench.h test/bench/erspan_copy.h
+test_bench_bench_dpdk_SOURCES = test/bench/bench_dpdk.c test/bench/bench.h test/bench/erspan_copy.h \
+	test/bench/testpmd.h
 test_bench_bench_dpdk_CPPFLAGS = $(AM_CPPFLAGS) $(DPDK_CFLAGS)
 test_bench_bench_dpdk_LDADD = reshuffler/libreshuffler.a $(EF_LIBS)
 endif
