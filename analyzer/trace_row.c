@@ -297,8 +297,15 @@ join_packet(const struct ef_trace *t, const struct ef_trace_row *r, uint8_t byte
 
 /* --- Traces -------------------------------------------------------------------------- */
 
+/* From `a` to `b`, modulo 2^64: a switch's clock may say anything. */
+static int64_t
+ns_between(struct ef_time a, struct ef_time b)
+{
+    return (int64_t) ((uint64_t) b.ns - (uint64_t) a.ns);
+}
+
 static void
-hop_to_row(const struct ef_trace *t, const struct ef_hop *hop, struct ef_hop_row *r)
+hop_to_row(struct ef_time before, const struct ef_hop *hop, struct ef_hop_row *r)
 {
     memcpy(r->switch_address, hop->switch_address, 16);
     memcpy(r->src_mac, hop->src_mac, 6);
@@ -314,13 +321,13 @@ hop_to_row(const struct ef_trace *t, const struct ef_hop *hop, struct ef_hop_row
     r->has_clock = hop->flags & EF_HOP_HAS_SWITCH_TIME;
     r->port = hop->port;
     r->sequence = hop->sequence;
-    /* Differences modulo 2^64: a switch's clock may say anything. */
-    r->arrival_ns = (int64_t) ((uint64_t) hop->arrival.ns - (uint64_t) t->start.ns);
-    r->clock_ns = (int64_t) ((uint64_t) hop->switch_time.ns - (uint64_t) t->start.ns);
+    r->after_ns = ns_between(before, hop->arrival);
+    r->has_after = r->after_ns != 0;
+    r->delay_ns = ns_between(hop->switch_time, hop->arrival);
 }
 
 static void
-hop_of_row(const struct ef_trace *t, const struct ef_hop_row *r, struct ef_hop *hop)
+hop_of_row(struct ef_time before, const struct ef_hop_row *r, struct ef_hop *hop)
 {
     memset(hop, 0, sizeof *hop);
     memcpy(hop->switch_address, r->switch_address, 16);
@@ -334,19 +341,19 @@ hop_of_row(const struct ef_trace *t, const struct ef_hop_row *r, struct ef_hop *
     hop->drop = r->drop;
     hop->port = r->has_port ? r->port : 0;
     hop->sequence = r->has_sequence ? r->sequence : 0;
-    hop->arrival.ns = (int64_t) ((uint64_t) t->start.ns + (uint64_t) r->arrival_ns);
-    hop->switch_time.ns = r->has_clock ? (int64_t) ((uint64_t) t->start.ns + (uint64_t) r->clock_ns) : 0;
+    hop->arrival.ns = (int64_t) ((uint64_t) before.ns + (uint64_t) r->after_ns);
+    hop->switch_time.ns = r->has_clock ? (int64_t) ((uint64_t) hop->arrival.ns - (uint64_t) r->delay_ns) : 0;
 }
 
 /* When the latest of the hops arrived, or the start if there is none. */
-static uint64_t
+static struct ef_time
 latest_arrival(const struct ef_trace *t)
 {
     int64_t latest = t->n_hops ? t->hops[0].arrival.ns : t->start.ns;
     for (unsigned i = 1; i < t->n_hops; i++) {
         latest = EF_MAX(latest, t->hops[i].arrival.ns);
     }
-    return (uint64_t) latest;
+    return (struct ef_time){latest};
 }
 
 static enum ef_trace_class
@@ -364,7 +371,7 @@ ef_trace_to_row(const struct ef_trace *t, struct ef_trace_row *r)
     memset(r, 0, offsetof(struct ef_trace_row, hop_rows));
     r->start = t->start;
     r->id = t->id;
-    r->last_copy_ns = (int64_t) ((uint64_t) t->end.ns - latest_arrival(t));
+    r->last_copy_ns = ns_between(latest_arrival(t), t->end);
     r->wire_len = t->wire_len;
     r->n_copies = t->n_copies;
     r->n_duplicates = t->n_duplicates;
@@ -382,7 +389,7 @@ ef_trace_to_row(const struct ef_trace *t, struct ef_trace_row *r)
     r->has_expected = t->has_expected;
     r->hops = (struct ef_row_list){r->hop_rows, t->n_hops};
     for (unsigned i = 0; i < t->n_hops; i++) {
-        hop_to_row(t, &t->hops[i], &r->hop_rows[i]);
+        hop_to_row(i ? t->hops[i - 1].arrival : t->start, &t->hops[i], &r->hop_rows[i]);
     }
     split_packet(t, r);
     uint8_t bytes[EF_TRACE_MAX_BYTES];
@@ -429,9 +436,9 @@ ef_trace_of_row(const struct ef_trace_row *r, struct ef_trace *t)
     t->n_hops = (uint8_t) r->hops.n;
     const struct ef_hop_row *hops = r->hops.elements;
     for (unsigned i = 0; i < t->n_hops; i++) {
-        hop_of_row(t, &hops[i], &t->hops[i]);
+        hop_of_row(i ? t->hops[i - 1].arrival : t->start, &hops[i], &t->hops[i]);
     }
-    t->end.ns = (int64_t) (latest_arrival(t) + (uint64_t) r->last_copy_ns);
+    t->end.ns = (int64_t) ((uint64_t) latest_arrival(t).ns + (uint64_t) r->last_copy_ns);
     int len = join_packet(t, r, t->bytes);
     t->n_bytes = (uint16_t) EF_MAX(len, 0);
     return len >= 0;

@@ -25,9 +25,16 @@ enum ef_trace_class { EF_TRACE_OTHER, EF_TRACE_LOOP, EF_TRACE_DROP, EF_TRACE_DEB
 struct ef_hop_row {
     uint8_t switch_address[16], src_mac[6];
     uint8_t ttl, outer_ttl, depth, traffic_class, flags, drop;
-    bool has_outer_ttl, has_port, has_sequence, has_clock;
+    bool has_outer_ttl, has_after, has_port, has_sequence, has_clock;
     uint32_t port, sequence;
-    int64_t arrival_ns, clock_ns; /* Since the trace's start. */
+    int64_t after_ns; /* From the arrival of the hop before, or the trace's start, to this one's. */
+    int64_t delay_ns; /* From the switch's clock to the arrival. */
+};
+
+/* Only in files: the least `sequence` of a switch in a row group; see row_counter.h. */
+struct ef_sequence_row {
+    uint8_t switch_address[16];
+    uint32_t least;
 };
 
 struct ef_trace_row {
@@ -61,7 +68,7 @@ struct ef_trace_row {
     struct ef_bytes payload, frame;
     bool has_payload, has_frame;
 
-    struct ef_row_list hops;
+    struct ef_row_list hops, sequences;
     struct ef_hop_row hop_rows[EF_TRACE_MAX_HOPS];
 };
 

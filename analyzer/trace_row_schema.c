@@ -38,6 +38,11 @@
         EF_ROW_NULL_UNLESS(struct ef_hop_row, HAS)                                           \
     }
 
+#define SEQUENCE(NAME, TYPE, FIELD, WIDTH)                                                                       \
+    {                                                                                                            \
+        .name = NAME, .type = TYPE, .offset = offsetof(struct ef_sequence_row, FIELD), .list = 2, .width = WIDTH \
+    }
+
 enum { COLUMN_START, COLUMN_CLASS, COLUMN_DST };
 
 static const struct ef_row_column columns[] = {
@@ -88,9 +93,8 @@ static const struct ef_row_column columns[] = {
     ROW_IF("l4_checksum", EF_ROW_U16, l4_checksum, has_l4),
     ROW_IF("payload", EF_ROW_BYTES, payload, has_payload),
     ROW_IF("frame", EF_ROW_BYTES, frame, has_frame),
-    HOP_FIXED("switch", switch_address),
-    HOP("arrival_ns", EF_ROW_I64, arrival_ns),
-    HOP_IF("clock_ns", EF_ROW_I64, clock_ns, has_clock),
+    HOP_IF("after_ns", EF_ROW_I64, after_ns, has_after),
+    HOP_IF("delay_ns", EF_ROW_I64, delay_ns, has_clock),
     HOP("ttl", EF_ROW_U8, ttl),
     HOP_IF("outer_ttl", EF_ROW_U8, outer_ttl, has_outer_ttl),
     HOP("depth", EF_ROW_U8, depth),
@@ -99,11 +103,21 @@ static const struct ef_row_column columns[] = {
     HOP("flags", EF_ROW_U8, flags),
     HOP("drop", EF_ROW_U8, drop),
     HOP_IF("port", EF_ROW_U32, port, has_port),
-    HOP_IF("sequence", EF_ROW_U32, sequence, has_sequence),
+    /* The last four are `counter`. */
+    HOP_FIXED("switch", switch_address),
+    HOP_IF("sequence_above", EF_ROW_U32, sequence, has_sequence),
+    SEQUENCE("switch", EF_ROW_FIXED, switch_address, 16),
+    SEQUENCE("least", EF_ROW_U32, least, 0),
 };
+
+enum { N_COLUMNS = EF_ARRAY_SIZE(columns) };
+
+static const struct ef_row_counter counter = {
+    .key = N_COLUMNS - 4, .column = N_COLUMNS - 3, .base_key = N_COLUMNS - 2, .base = N_COLUMNS - 1};
 
 static const struct ef_row_list_column lists[] = {
     {"hops", offsetof(struct ef_trace_row, hops), sizeof(struct ef_hop_row)},
+    {"sequences", offsetof(struct ef_trace_row, sequences), sizeof(struct ef_sequence_row)},
 };
 
 const struct ef_row_schema ef_trace_schema = {
@@ -114,4 +128,5 @@ const struct ef_row_schema ef_trace_schema = {
     .row_bytes = offsetof(struct ef_trace_row, hop_rows), /* The list borrows those. */
     .sort = {COLUMN_CLASS, COLUMN_DST, COLUMN_START},
     .n_sort = 3,
+    .counter = &counter,
 };

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces into Parquet and back: rows per CPU second, bytes per trace. A fabric of
+/* Traces into an archive and back: rows per CPU second, bytes per trace. A fabric of
  * 64 pods of 16 racks of 40 hosts, 100,000 flows, 3.5 hops a trace (1, 3 or 5),
  * TCP and UDP headers with random sequence numbers, checksums and IP ids. */
 #include <config.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "analyzer/trace_row.h"
 #include "base/hash.h"
 #include "bench/bench.h"
 #include "packet/build.h"
+#include "store/archive/archive.h"
 #include "store/archive/byte_buffer.h"
-#include "store/archive/parquet_reader.h"
-#include "store/archive/parquet_writer.h"
+#include "store/archive/catalogue.h"
 
 enum { N_TRACES = 1 << 17, N_FLOWS = 100000, N_SWITCHES = 1 << 16, RUNS = 5 };
 
@@ -30,7 +34,7 @@ struct flow {
 };
 static struct flow flows[N_FLOWS];
 static struct ef_trace *traces;
-static struct ef_buffer file;
+static char dir[] = "/tmp/bench_archive.XXXXXX";
 
 static uint32_t
 host(uint64_t pod, uint64_t rack, uint64_t h)
@@ -148,77 +152,106 @@ make_traces(bool with_clock)
     }
 }
 
-static int
-add_to_file(void *ctx, const void *data, size_t len)
+/* Processor time of all threads: the archive seals in one of its own. */
+static double
+process_seconds(void)
 {
-    ef_buffer_add(&file, data, len);
-    return 0;
+    struct timespec ts;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+    return (double) ts.tv_sec + (double) ts.tv_nsec * 1e-9;
 }
 
-static int
-read_file(void *ctx, uint64_t offset, void *buf, size_t len)
+static void
+open_archive(struct ef_archive **archive)
 {
-    memcpy(buf, file.data + offset, len);
-    return 0;
+    struct ef_archive_config config = {.dir = dir, .schema = &ef_trace_schema};
+    struct ef_error err = EF_ERROR_INIT;
+    if (ef_archive_open(&config, archive, &err)) {
+        fprintf(stderr, "bench_archive: %s\n", err.text);
+        exit(1);
+    }
 }
 
+/* Deletes all of the archive but its lock. */
+static void
+empty_dir(void)
+{
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        unlinkat(dirfd(d), e->d_name, 0);
+    }
+    closedir(d);
+}
+
+/* Through the spool into sealed segments. */
 static void
 write_all(void)
 {
     static struct ef_trace_row row;
-    struct ef_parquet_writer_config config = {.schema = &ef_trace_schema, .sink = add_to_file};
-    struct ef_parquet_writer *writer;
-    file.len = 0;
-    if (ef_parquet_writer_create(&config, &writer, NULL)) {
-        abort();
-    }
+    struct ef_archive *archive;
+    empty_dir();
+    open_archive(&archive);
     for (unsigned i = 0; i < N_TRACES; i++) {
         ef_trace_to_row(&traces[i], &row);
-        ef_parquet_writer_add(writer, &row);
+        ef_archive_append(archive, &row);
+        if (i % 256 == 255) {
+            ef_archive_flush(archive);
+        }
     }
-    ef_parquet_writer_finish(writer, NULL, 0);
-    ef_parquet_writer_destroy(writer);
+    ef_archive_close(archive);
 }
 
 static void
-read_all(void)
+read_all(struct ef_archive *archive)
 {
     static struct ef_trace trace;
-    struct ef_parquet_source source = {.read = read_file, .size = file.len};
-    struct ef_parquet_reader *reader;
-    struct ef_row_set rows = {.schema = &ef_trace_schema};
-    if (ef_parquet_reader_create(&ef_trace_schema, &source, &reader, NULL)) {
-        abort();
-    }
-    for (unsigned g = 0; g < ef_parquet_reader_meta(reader)->n_groups; g++) {
-        if (ef_parquet_reader_group(reader, g, NULL, &rows, NULL)) {
-            abort();
-        }
-        for (uint32_t i = 0; i < rows.n_rows; i++) {
-            ef_bench_keep(ef_trace_of_row(rows.rows[i], &trace));
+    struct ef_archive_query query = {.from = {INT64_MIN}, .to = {INT64_MAX}};
+    struct ef_archive_cursor *cursor = ef_archive_query(archive, &query);
+    struct ef_row_set *rows;
+    uint64_t n = 0;
+    while (ef_archive_next(cursor, &rows, NULL)) {
+        for (uint32_t i = 0; i < rows->n_rows; i++) {
+            n += ef_trace_of_row(rows->rows[i], &trace);
         }
     }
-    ef_parquet_reader_destroy(reader);
-    ef_row_set_deinit(&rows);
+    ef_archive_cursor_close(cursor);
+    if (n != N_TRACES) {
+        fprintf(stderr, "bench_archive: %llu of %d traces came back\n", (unsigned long long) n, N_TRACES);
+        exit(1);
+    }
 }
 
+/* What each column takes, with EF_BENCH_COLUMNS=1. */
 static void
 print_columns(void)
 {
-    struct ef_parquet_source source = {.read = read_file, .size = file.len};
-    struct ef_parquet_reader *reader;
-    if (!getenv("EF_BENCH_COLUMNS") || ef_parquet_reader_create(&ef_trace_schema, &source, &reader, NULL)) {
-        return;
-    }
-    const struct ef_parquet_meta *meta = ef_parquet_reader_meta(reader);
-    for (unsigned c = 0; c < ef_trace_schema.n_columns; c++) {
-        int64_t bytes = 0;
-        for (unsigned g = 0; g < meta->n_groups; g++) {
-            bytes += meta->groups[g].chunks[c].compressed_bytes;
+    static double bytes[EF_ROW_MAX_COLUMNS];
+    DIR *d = opendir(dir);
+    memset(bytes, 0, sizeof bytes);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char path[512];
+        struct ef_parquet_reader *reader;
+        struct ef_segment segment;
+        struct ef_error err = EF_ERROR_INIT;
+        int fd;
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        if (!ef_segment_number_of_name(e->d_name) ||
+            ef_segment_open(path, &ef_trace_schema, &fd, &reader, &segment, &err)) {
+            continue;
         }
-        fprintf(stderr, "%-20s %6.3f bytes per trace\n", ef_trace_schema.columns[c].name, (double) bytes / N_TRACES);
+        const struct ef_parquet_meta *meta = ef_parquet_reader_meta(reader);
+        for (unsigned c = 0; c < ef_trace_schema.n_columns; c++) {
+            for (unsigned g = 0; g < meta->n_groups; g++) {
+                bytes[c] += (double) meta->groups[g].chunks[c].compressed_bytes;
+            }
+        }
+        ef_parquet_reader_destroy(reader);
+        close(fd);
     }
-    ef_parquet_reader_destroy(reader);
+    closedir(d);
+    for (unsigned c = 0; c < ef_trace_schema.n_columns; c++) {
+        fprintf(stderr, "%-20s %6.3f bytes per trace\n", ef_trace_schema.columns[c].name, bytes[c] / N_TRACES);
+    }
 }
 
 static void
@@ -232,28 +265,40 @@ measure(const char *copies, bool with_clock)
     ef_bench_param_text(&writing, "copies", copies);
     ef_bench_param_text(&reading, "copies", copies);
     for (int run = 0; run < RUNS; run++) {
-        double start = ef_bench_cpu_seconds();
+        struct ef_archive *archive;
+        struct ef_archive_stats stats;
+        double start = process_seconds();
         write_all();
-        double written = ef_bench_cpu_seconds();
-        read_all();
-        ef_bench_add(&writing, N_TRACES / (written - start));
-        ef_bench_add(&reading, N_TRACES / (ef_bench_cpu_seconds() - written));
-        ef_bench_add(&size, (double) file.len / N_TRACES);
+        ef_bench_add(&writing, N_TRACES / (process_seconds() - start));
+        open_archive(&archive);
+        start = process_seconds();
+        read_all(archive);
+        ef_bench_add(&reading, N_TRACES / (process_seconds() - start));
+        ef_archive_stats(archive, &stats);
+        ef_bench_add(&size, (double) stats.n_bytes / N_TRACES);
+        ef_archive_close(archive);
     }
     ef_bench_print(&size);
     ef_bench_print(&writing);
     ef_bench_print(&reading);
-    print_columns();
+    if (getenv("EF_BENCH_COLUMNS")) {
+        print_columns();
+    }
 }
 
 int
 main(void)
 {
+    if (!mkdtemp(dir)) {
+        perror("bench_archive: a directory in /tmp");
+        return 1;
+    }
     traces = ef_must_realloc(NULL, N_TRACES * sizeof *traces);
     make_flows();
     measure("gre", false);
     measure("erspan3", true);
     free(traces);
-    ef_buffer_deinit(&file);
+    empty_dir();
+    rmdir(dir);
     return 0;
 }

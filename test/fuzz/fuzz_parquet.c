@@ -34,6 +34,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     random_rows_init(&random_rows, data[0]);
+    if (data[0] % 4 == 3) {
+        random_rows_add_counter(&random_rows);
+    }
     struct input in = {data + 1, size - 1};
     struct ef_parquet_source source = {.read = read_input, .ctx = &in, .size = in.size};
     struct ef_parquet_reader *reader;

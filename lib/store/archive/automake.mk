@@ -15,8 +15,10 @@ lib_libeverflow_a_SOURCES += \
 	lib/store/archive/parquet_reader.c lib/store/archive/parquet_reader.h \
 	lib/store/archive/parquet_writer.c lib/store/archive/parquet_writer.h \
 	lib/store/archive/row_codec.c lib/store/archive/row_codec.h \
+	lib/store/archive/row_counter.c lib/store/archive/row_counter.h \
 	lib/store/archive/row_schema.c lib/store/archive/row_schema.h \
 	lib/store/archive/row_set.c lib/store/archive/row_set.h \
+	lib/store/archive/row_sorter.c lib/store/archive/row_sorter.h \
 	lib/store/archive/spool.c lib/store/archive/spool.h \
 	lib/store/archive/spool_format.h lib/store/archive/spool_reader.c \
 	lib/store/archive/thrift.c lib/store/archive/thrift.h

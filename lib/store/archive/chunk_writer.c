@@ -88,9 +88,8 @@ encode_values(const struct ef_column_data *d, const struct ef_dictionary *dict, 
               uint32_t first, uint32_t n, struct ef_buffer *out)
 {
     if (encoding == EF_PARQUET_RLE_DICTIONARY) {
-        unsigned width = EF_MAX(ef_bit_width(dict->values.n_values - 1), 1u);
-        ef_buffer_add_byte(out, (uint8_t) width);
-        ef_rle_encode(dict->indexes + first, n, width, out);
+        ef_buffer_add_byte(out, (uint8_t) dict->index_bits);
+        ef_rle_encode(dict->indexes + first, n, dict->index_bits, out);
     } else if (encoding == EF_PARQUET_DELTA_BINARY_PACKED) {
         ef_delta_encode(d->numbers + first, n, ef_row_type_is_32_bit(d->type), out);
     } else {
@@ -117,8 +116,24 @@ estimate(struct ef_chunk_writer *w, const struct ef_column_data *d, const struct
     return bytes;
 }
 
+/* The estimate for the dictionary, with indexes of whole bytes if zstd then finds
+ * more in them than the bits that they have too many. */
+static double
+estimate_dictionary(struct ef_chunk_writer *w, const struct ef_column_data *d, struct ef_dictionary *dict)
+{
+    unsigned bits = dict->index_bits, whole_bytes = (bits + 7) / 8 * 8;
+    double least = estimate(w, d, dict, EF_PARQUET_RLE_DICTIONARY);
+    if (whole_bytes > bits) {
+        dict->index_bits = whole_bytes;
+        double bytes = estimate(w, d, dict, EF_PARQUET_RLE_DICTIONARY);
+        dict->index_bits = bytes < least ? whole_bytes : bits;
+        least = EF_MIN(bytes, least);
+    }
+    return least;
+}
+
 static enum ef_parquet_encoding
-choose_encoding(struct ef_chunk_writer *w, const struct ef_column_data *d, const struct ef_dictionary *dict,
+choose_encoding(struct ef_chunk_writer *w, const struct ef_column_data *d, struct ef_dictionary *dict,
                 bool has_dictionary)
 {
     enum ef_parquet_encoding best = EF_PARQUET_PLAIN;
@@ -130,7 +145,7 @@ choose_encoding(struct ef_chunk_writer *w, const struct ef_column_data *d, const
     }
     double least = estimate(w, d, dict, EF_PARQUET_PLAIN);
     if (has_dictionary) {
-        double bytes = estimate(w, d, dict, EF_PARQUET_RLE_DICTIONARY);
+        double bytes = estimate_dictionary(w, d, dict);
         best = bytes < least ? EF_PARQUET_RLE_DICTIONARY : best;
         least = EF_MIN(bytes, least);
     }

@@ -5,6 +5,8 @@
 #include "store/archive/dictionary.h"
 
 #include "base/hash.h"
+#include "base/util.h"
+#include "store/archive/encoding.h"
 
 enum {
     MAX_DISTINCT = 1 << 16,
@@ -91,6 +93,7 @@ ef_dictionary_build(struct ef_dictionary *dict, const struct ef_column_data *d)
     dict->indexes = ef_must_realloc(NULL, d->n_values * sizeof *dict->indexes);
     bool pays = d->n_values && number_values(dict, d, slots, n_slots - 1);
     free(slots);
+    dict->index_bits = pays ? EF_MAX(ef_bit_width(dict->values.n_values - 1), 1u) : 0;
     return pays;
 }
 

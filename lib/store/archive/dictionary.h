@@ -14,6 +14,7 @@
 struct ef_dictionary {
     struct ef_column_data values; /* Each once. */
     uint32_t *indexes;            /* Into `values`, one for each value of the column. */
+    unsigned index_bits;          /* Of an index in a page; the writer may choose more. */
 };
 
 /* Returns false if there are so many distinct values that a dictionary would

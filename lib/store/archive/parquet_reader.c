@@ -12,6 +12,7 @@
 #include "store/archive/chunk_writer.h"
 #include "store/archive/encoding.h"
 #include "store/archive/parquet_writer.h"
+#include "store/archive/row_counter.h"
 
 enum { TAIL_BYTES = 4 + EF_PARQUET_MAGIC_BYTES, MAX_FOOTER_BYTES = 16 << 20, NO_CHUNK = -1 };
 
@@ -379,6 +380,15 @@ is_n_rows_possible(const struct ef_parquet_reader *r, const struct ef_parquet_gr
     return group->chunks[r->chunks[0]].n_values == group->n_rows;
 }
 
+/* With a counter, what it is counted from is needed, too. */
+static bool
+is_wanted(const struct ef_row_schema *s, const bool *wanted, unsigned column)
+{
+    const struct ef_row_counter *c = s->counter;
+    bool is_part = c && (column == c->key || column == c->base_key || column == c->base);
+    return !wanted || wanted[column] || (is_part && wanted[c->column]);
+}
+
 int
 ef_parquet_reader_group(struct ef_parquet_reader *r, unsigned index, const bool *wanted, struct ef_row_set *rows,
                         struct ef_error *err)
@@ -389,7 +399,7 @@ ef_parquet_reader_group(struct ef_parquet_reader *r, unsigned index, const bool 
     rows->schema = r->schema;
     make_rows(rows, rc ? 0 : (uint32_t) group->n_rows);
     for (unsigned i = 0; !rc && i < r->schema->n_columns; i++) {
-        if (r->chunks[i] == NO_CHUNK || (wanted && !wanted[i])) {
+        if (r->chunks[i] == NO_CHUNK || !is_wanted(r->schema, wanted, i)) {
             continue;
         }
         unsigned list = 1u << r->schema->columns[i].list;
@@ -400,6 +410,11 @@ ef_parquet_reader_group(struct ef_parquet_reader *r, unsigned index, const bool 
             return ef_error_set(err, rc, "column %s of row group %u: %s", r->schema->columns[i].name, index,
                                 rc == -EBADMSG ? "damaged" : strerror(-rc));
         }
+    }
+    if (!rc && r->schema->counter && is_wanted(r->schema, wanted, r->schema->counter->column) &&
+        !ef_row_counter_unpack(rows)) {
+        ef_row_set_clear(rows);
+        rc = -EBADMSG;
     }
     return rc ? ef_error_set(err, rc, "row group %u: damaged", index) : 0;
 }

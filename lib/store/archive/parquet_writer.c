@@ -8,6 +8,7 @@
 
 #include "base/util.h"
 #include "store/archive/chunk_writer.h"
+#include "store/archive/row_counter.h"
 #include "store/archive/row_set.h"
 
 struct ef_parquet_writer {
@@ -133,6 +134,7 @@ write_group(struct ef_parquet_writer *w)
         return w->error;
     }
     ef_row_set_sort(&w->rows);
+    ef_row_counter_pack(&w->rows);
     struct ef_parquet_group *g = add_group(w);
     g->n_rows = w->rows.n_rows;
     g->file_offset = w->file_offset + (int64_t) w->out.len;

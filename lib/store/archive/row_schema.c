@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/util.h"
 
 static const uint32_t type_width[EF_N_ROW_TYPES] = {
     [EF_ROW_U8] = 1,  [EF_ROW_U16] = 2,  [EF_ROW_U32] = 4,   [EF_ROW_U64] = 8,
@@ -155,6 +156,24 @@ check_sort(const struct ef_row_schema *s, struct ef_error *err)
     return 0;
 }
 
+static int
+check_counter(const struct ef_row_schema *s, struct ef_error *err)
+{
+    const struct ef_row_counter *k = s->counter;
+    if (!k) {
+        return 0;
+    }
+    unsigned most = EF_MAX(EF_MAX(k->column, k->key), EF_MAX(k->base_key, k->base));
+    const struct ef_row_column *c = s->columns;
+    bool ok = most < s->n_columns && ef_row_type_is_number(c[k->column].type) && c[k->key].type == EF_ROW_FIXED &&
+              c[k->base].type == c[k->column].type && c[k->base_key].type == EF_ROW_FIXED &&
+              c[k->base_key].width == c[k->key].width && c[k->column].list && c[k->base].list &&
+              c[k->column].list == c[k->key].list && c[k->base].list == c[k->base_key].list &&
+              c[k->base].list != c[k->column].list && !c[k->key].null_flag && !c[k->base_key].null_flag &&
+              !c[k->base].null_flag;
+    return ok ? 0 : ef_error_set(err, -EINVAL, "the counter's columns do not belong together");
+}
+
 int
 ef_row_schema_check(const struct ef_row_schema *s, struct ef_error *err)
 {
@@ -172,7 +191,8 @@ ef_row_schema_check(const struct ef_row_schema *s, struct ef_error *err)
     for (unsigned i = 0; !rc && i < s->n_lists; i++) {
         rc = check_list(s, i, err);
     }
-    return rc ? rc : check_sort(s, err);
+    rc = rc ? rc : check_sort(s, err);
+    return rc ? rc : check_counter(s, err);
 }
 
 uint64_t

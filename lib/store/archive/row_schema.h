@@ -83,6 +83,12 @@ struct ef_row_list_column {
     uint32_t element_bytes;
 };
 
+/* Columns of a number that is counted up per key; see row_counter.h. */
+struct ef_row_counter {
+    uint8_t column, key;    /* Of one list: a number, which may be null; fixed bytes, which may not. */
+    uint8_t base_key, base; /* Of another one, which only files have elements of; like `key` and like `column`. */
+};
+
 struct ef_row_schema {
     const struct ef_row_column *columns;
     unsigned n_columns;
@@ -92,6 +98,7 @@ struct ef_row_schema {
     /* By which columns of the row rows are ordered within a row group. */
     uint8_t sort[EF_ROW_MAX_SORT];
     unsigned n_sort;
+    const struct ef_row_counter *counter; /* NULL: there is none. */
 };
 
 /* Returns 0, or -EINVAL with `err`, which names what is wrong. */

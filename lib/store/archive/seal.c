@@ -12,14 +12,16 @@
 #include "store/archive/archive_private.h"
 #include "store/archive/parquet_writer.h"
 #include "store/archive/row_codec.h"
+#include "store/archive/row_sorter.h"
 
 /* One spool file on its way. */
 struct sealing {
     struct ef_archive *archive;
     struct ef_parquet_writer *writer;
-    struct ef_row_set row; /* One at a time. */
+    struct ef_row_set row;       /* One at a time. */
+    struct ef_row_sorter sorter; /* All. */
     struct ef_segment segment;
-    int fd, error;
+    int fd;
 };
 
 static int
@@ -30,23 +32,47 @@ write_to_file(void *ctx, const void *data, size_t len)
     return ef_file_write_all(s->archive->config.ops, s->fd, data, len);
 }
 
-/* A row of the spool goes into the segment. One that is none, though its check
+/* A record of the spool is kept to be sorted. One that is no row, though its check
  * is right, is of a program with another idea of the schema: skipped. */
 static bool
-add_row(void *ctx, const uint8_t *record, size_t len)
+keep_record(void *ctx, const uint8_t *record, size_t len)
 {
     struct sealing *s = ctx;
     ef_row_set_clear(&s->row);
-    if (!ef_row_decode(record, len, &s->row)) {
-        return true;
+    if (ef_row_decode(record, len, &s->row)) {
+        ef_row_sorter_add(&s->sorter, record, len, s->row.rows[0]);
     }
-    int64_t time = (int64_t) ef_row_get_number(&s->row.schema->columns[0], s->row.rows[0]);
-    s->segment.from.ns = EF_MIN(s->segment.from.ns, time);
-    s->segment.to.ns = EF_MAX(s->segment.to.ns, time);
+    return true;
+}
+
+static int
+write_row(struct sealing *s, struct ef_bytes record)
+{
+    ef_row_set_clear(&s->row);
+    if (!ef_row_decode(record.data, record.len, &s->row)) {
+        return 0; /* It was one before. */
+    }
     int rc = ef_parquet_writer_add(s->writer, s->row.rows[0]);
-    s->segment.n_rows += !rc;
-    s->error = rc == -EMSGSIZE ? 0 : rc;
-    return !s->error;
+    if (!rc) {
+        int64_t time = (int64_t) ef_row_get_number(&s->row.schema->columns[0], s->row.rows[0]);
+        s->segment.from.ns = EF_MIN(s->segment.from.ns, time);
+        s->segment.to.ns = EF_MAX(s->segment.to.ns, time);
+        s->segment.n_rows++;
+    }
+    return rc == -EMSGSIZE ? 0 : rc;
+}
+
+/* All rows of the spool file, in order, so that each row group has few of the
+ * destinations, and questions about one need few groups. */
+static int
+write_rows(struct sealing *s)
+{
+    int rc = 0;
+    ef_row_sorter_sort(&s->sorter);
+    for (uint32_t i = 0; !rc && i < s->sorter.n; i++) {
+        rc = write_row(s, ef_row_sorter_get(&s->sorter, i));
+    }
+    return rc;
 }
 
 static int
@@ -92,14 +118,15 @@ write_segment(struct ef_archive *a, struct sealing *s, const char *spool, const 
     }
     int rc = ef_parquet_writer_create(&config, &s->writer, &err);
     if (!rc) {
-        rc = ef_spool_read(spool, a->fingerprint, add_row, s, torn);
-        rc = rc ? rc : s->error;
+        rc = ef_spool_read(spool, a->fingerprint, keep_record, s, torn);
+        rc = rc ? rc : write_rows(s);
     }
     if (!rc && s->segment.n_rows) {
         rc = finish_file(s, temp);
     }
     ef_parquet_writer_destroy(s->writer);
     ef_row_set_deinit(&s->row);
+    ef_row_sorter_deinit(&s->sorter);
     close(s->fd);
     if (rc || !s->segment.n_rows) {
         a->config.ops->unlink(temp);
@@ -113,6 +140,7 @@ ef_archive_seal(struct ef_archive *a, uint64_t number)
     struct sealing s = {
         .archive = a,
         .row.schema = a->config.schema,
+        .sorter.schema = a->config.schema,
         .segment = {.number = number, .is_sealed = true, .is_ended = true, .from = {INT64_MAX}, .to = {INT64_MIN}},
     };
     char spool[EF_SPOOL_PATH_MAX], temp[EF_SPOOL_PATH_MAX + sizeof EF_SEGMENT_TEMP];

@@ -28,21 +28,32 @@ failing_open(const char *path, int flags, mode_t mode)
     return failing(fail_open) ? -1 : ef_file_ops_real.open(path, flags, mode);
 }
 
+/* Takes up to `len` of what there is room for, and returns it. More than one thread
+ * writes: what one was given, no other one gets, or the room would become negative. */
+static size_t
+take_room(size_t len)
+{
+    int64_t room = write_room, taken;
+    do {
+        taken = (int64_t) len < room ? (int64_t) len : room;
+    } while (!atomic_compare_exchange_weak(&write_room, &room, room - taken));
+    return (size_t) taken;
+}
+
 static ssize_t
 failing_write(int fd, const void *data, size_t len)
 {
+    int error = fail_write;
     if ((int64_t) len > write_at_most) {
         len = (size_t) write_at_most;
     }
-    if (fail_write && (int64_t) len > write_room) {
-        len = (size_t) write_room;
+    if (error && len) {
+        len = take_room(len);
         if (!len) {
-            return failing(fail_write);
+            return failing(error);
         }
     }
-    ssize_t n = write(fd, data, len);
-    write_room -= n > 0 ? n : 0;
-    return n;
+    return write(fd, data, len);
 }
 
 static int

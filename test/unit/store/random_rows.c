@@ -77,6 +77,38 @@ random_rows_init(struct random_rows *r, uint64_t seed)
     }
 }
 
+bool
+random_rows_add_counter(struct random_rows *r)
+{
+    static const char *const names[] = {"key", "count", "key", "least"};
+    if (r->schema.n_lists != 2) {
+        return false;
+    }
+    unsigned first = r->schema.n_columns, width = (unsigned) (1 + random_number(r) % 16);
+    uint32_t size = r->lists[1].element_bytes;
+    for (unsigned i = 0; i < 4; i++) {
+        bool is_key = i % 2 == 0;
+        r->columns[first + i] = (struct ef_row_column){.name = names[i],
+                                                       .type = is_key ? EF_ROW_FIXED : EF_ROW_U32,
+                                                       .offset = (i < 2 ? size : 0) + (is_key ? 0 : 24),
+                                                       .null_flag = i == 1 ? size + 28 + 1 : 0,
+                                                       .list = i < 2 ? 2 : 3,
+                                                       .width = is_key ? (uint16_t) width : 0};
+        r->kinds[first + i] = is_key ? FEW : random_number(r) % 2 ? CLIMBING : ANY;
+    }
+    r->schema.n_columns += 4;
+    r->lists[1].element_bytes += 32;
+    r->lists[2] = (struct ef_row_list_column){"least", r->schema.row_bytes, 32};
+    r->schema.row_bytes += sizeof(struct ef_row_list);
+    r->schema.n_lists = 3;
+    r->counter_columns = (struct ef_row_counter){.key = (uint8_t) first,
+                                                 .column = (uint8_t) (first + 1),
+                                                 .base_key = (uint8_t) (first + 2),
+                                                 .base = (uint8_t) (first + 3)};
+    r->schema.counter = &r->counter_columns;
+    return true;
+}
+
 /* --- Rows ---------------------------------------------------------------------- */
 
 static uint64_t
@@ -147,7 +179,7 @@ random_row(struct random_rows *r)
     memset(r->row, 0, sizeof r->row);
     r->bytes_used = 0;
     fill(r, 0, r->row);
-    for (unsigned i = 0; i < r->schema.n_lists; i++) {
+    for (unsigned i = 0; i < r->schema.n_lists - (r->schema.counter != NULL); i++) {
         uint32_t n = (uint32_t) (random_number(r) % 3 ? random_number(r) % 6 : 0);
         struct ef_row_list list = {r->elements[i], n};
         memset(r->elements[i], 0, (size_t) n * r->lists[i].element_bytes);

@@ -6,13 +6,14 @@
 
 #include "store/archive/row_schema.h"
 
-enum { RANDOM_MAX_COLUMNS = 24, RANDOM_ROW_BYTES = 2048 };
+enum { RANDOM_MAX_COLUMNS = 32, RANDOM_ROW_BYTES = 2048 };
 
 struct random_rows {
     uint64_t state;
     struct ef_row_schema schema;
     struct ef_row_column columns[RANDOM_MAX_COLUMNS];
-    struct ef_row_list_column lists[2];
+    struct ef_row_list_column lists[3];
+    struct ef_row_counter counter_columns;
     char names[RANDOM_MAX_COLUMNS][8];
     uint8_t kinds[RANDOM_MAX_COLUMNS]; /* How a column's values are spread. */
     uint64_t counter;
@@ -26,6 +27,10 @@ uint64_t random_number(struct random_rows *r);
 
 /* Makes the schema. */
 void random_rows_init(struct random_rows *r, uint64_t seed);
+
+/* Adds a counter (row_counter.h) to a schema that was just made and has two lists;
+ * returns false, and does nothing, if it has not. */
+bool random_rows_add_counter(struct random_rows *r);
 
 /* The next row, good until the next call. */
 const void *random_row(struct random_rows *r);

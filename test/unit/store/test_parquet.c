@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/time.h"
 #include "store/archive/byte_buffer.h"
 #include "store/archive/crc.h"
 #include "store/archive/encoding.h"
@@ -214,10 +215,13 @@ check_bounds(const struct ef_parquet_reader *reader, unsigned group, const struc
     }
 }
 
+static unsigned n_counters; /* Schemas with one. */
+
 static void
 check_round_trip(uint64_t seed, uint32_t n, uint32_t group_rows, uint32_t page_rows)
 {
     random_rows_init(&random_rows, seed);
+    n_counters += seed % 2 && random_rows_add_counter(&random_rows);
     const struct ef_row_schema *s = &random_rows.schema;
     struct ef_parquet_writer_config config = {.schema = s, .group_rows = group_rows, .page_rows = page_rows};
     struct ef_row_set rows = {.schema = s}, back = {.schema = s};
@@ -253,6 +257,7 @@ test_round_trip(void **state)
         check_round_trip(seed, (uint32_t) (seed * 37 % 500), 1 + (uint32_t) seed * 5, seed % 3 ? 0 : 7);
     }
     check_round_trip(60, 20000, 16384, 3000);
+    assert_true(n_counters > 5);
 }
 
 /* A column that is not wanted is not read; its rows are the others' nevertheless. */
@@ -282,6 +287,69 @@ test_projection(void **state)
     ef_buffer_deinit(&file);
 }
 
+struct visit {
+    uint8_t key[4];
+    uint32_t count;
+};
+
+struct visits {
+    struct ef_time time;
+    struct ef_row_list visits, least;
+};
+
+/* In the file, counters are small: whoever reads it adds the least of the key. */
+static void
+test_counter(void **state)
+{
+    static const struct ef_row_column columns[] = {
+        {"time", EF_ROW_TIME, offsetof(struct visits, time)},
+        {"key", EF_ROW_FIXED, offsetof(struct visit, key), .list = 1, .width = 4},
+        {"count", EF_ROW_U32, offsetof(struct visit, count), .list = 1},
+        {"key", EF_ROW_FIXED, offsetof(struct visit, key), .list = 2, .width = 4},
+        {"least", EF_ROW_U32, offsetof(struct visit, count), .list = 2},
+    };
+    static const struct ef_row_list_column lists[] = {
+        {"visits", offsetof(struct visits, visits), sizeof(struct visit)},
+        {"least", offsetof(struct visits, least), sizeof(struct visit)},
+    };
+    static const struct ef_row_counter counter = {.column = 2, .key = 1, .base_key = 3, .base = 4};
+    struct ef_row_schema s = {columns, 5, lists, 2, sizeof(struct visits), .counter = &counter}, plain = s;
+    struct ef_parquet_writer_config config = {.schema = &s, .group_rows = 10, .sink = add_to_buffer};
+    struct ef_row_set back = {.schema = &s};
+    struct ef_parquet_writer *writer;
+    struct ef_parquet_reader *reader;
+    struct ef_buffer file = {0};
+    struct ef_error err = EF_ERROR_INIT;
+    config.ctx = &file;
+    plain.counter = NULL;
+    assert_int_equal(ef_parquet_writer_create(&config, &writer, &err), 0);
+    for (uint32_t i = 0; i < 20; i++) {
+        struct visit visit = {{(uint8_t) (i % 2)}, (i % 2 ? 4000000000 : 7000) + i};
+        struct visits row = {{i}, {&visit, 1}, {NULL, 0}};
+        assert_int_equal(ef_parquet_writer_add(writer, &row), 0);
+    }
+    assert_int_equal(ef_parquet_writer_finish(writer, NULL, 0), 0);
+    ef_parquet_writer_destroy(writer);
+    assert_int_equal(open_buffer(&file, &s, &reader), 0);
+    assert_int_equal(ef_parquet_reader_group(reader, 1, NULL, &back, &err), 0);
+    for (uint32_t i = 0; i < 10; i++) {
+        const struct visits *row = back.rows[i];
+        assert_int_equal(((const struct visit *) row->visits.elements)->count, (i % 2 ? 4000000000 : 7000) + 10 + i);
+        assert_int_equal(row->least.n, 0);
+    }
+    ef_parquet_reader_destroy(reader);
+    assert_int_equal(open_buffer(&file, &plain, &reader), 0);
+    assert_int_equal(ef_parquet_reader_group(reader, 1, NULL, &back, &err), 0);
+    for (uint32_t i = 0; i < 10; i++) {
+        const struct visits *row = back.rows[i];
+        assert_int_equal(((const struct visit *) row->visits.elements)->count, i / 2 * 2);
+        assert_int_equal(row->least.n, i ? 0 : 2);
+    }
+    ef_parquet_reader_destroy(reader);
+    ef_row_set_deinit(&back);
+    ef_buffer_deinit(&file);
+}
+
 /* No byte that is changed or cut off leads astray: what is in pages is found out
  * by their checks, the rest at the latest when it contradicts itself. */
 static void
@@ -289,6 +357,7 @@ test_damage(void **state)
 {
     for (uint64_t seed = 1; seed < 5; seed++) {
         random_rows_init(&random_rows, seed);
+        random_rows_add_counter(&random_rows);
         const struct ef_row_schema *s = &random_rows.schema;
         struct ef_parquet_writer_config config = {.schema = s, .group_rows = 20};
         struct ef_row_set rows = {.schema = s}, back = {.schema = s};
@@ -363,7 +432,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crc),        cmocka_unit_test(test_rle),          cmocka_unit_test(test_delta),
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_projection),   cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_sink_fails), cmocka_unit_test(test_schema_check),
+        cmocka_unit_test(test_sink_fails), cmocka_unit_test(test_schema_check), cmocka_unit_test(test_counter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
