@@ -28,6 +28,9 @@ controller_libcontroller_a_SOURCES = \
 	controller/round_trips.c controller/round_trips.h \
 	controller/rule_sets.c controller/rule_sets.h \
 	controller/shedding.c controller/shedding.h \
+	controller/state.c controller/state.h \
+	controller/state_operations.c controller/state_operations.h \
+	controller/state_tables.c controller/state_tables.h \
 	controller/steering.c controller/steering.h \
 	controller/text.h \
 	controller/topology.c controller/topology.h \
@@ -40,4 +43,5 @@ sbin_PROGRAMS += controller/ef-controller
 controller_ef_controller_SOURCES = controller/main.c
 controller_ef_controller_LDADD = controller/libcontroller.a $(EF_LIBS)
 EXTRA_DIST += controller/README.md
+dist_pkgdata_DATA += controller/everflow.ovsschema
 dist_man_MANS += doc/man/ef-controller.8

@@ -14,6 +14,7 @@
 #include "controller/everflow_rules.h"
 #include "net/address.h"
 #include "net/http_client.h"
+#include "net/ovsdb_remotes.h"
 #include "packet/packet.h"
 
 enum {
@@ -345,11 +346,46 @@ give_tls(const struct doc_place *root, const char *key, struct peer *peers, size
     return 0;
 }
 
+/* One remote, or a list of them; together in one text. */
+static int
+read_database(const struct doc_place *root, const struct ef_tls *tls, char **out, struct ef_error *err)
+{
+    struct doc_place place = doc_member(root, "database");
+    struct ef_error why = EF_ERROR_INIT;
+    struct ef_ovsdb_remotes remotes;
+    json_t *list = json_is_string(place.value) ? json_pack("[O]", place.value) : json_incref(place.value), *item;
+    char *text = NULL;
+    size_t i;
+    int rc = 0;
+    if (place.value && (!json_is_array(list) || !json_array_size(list))) {
+        rc = doc_error(&place, err, "must be a text such as \"unix:/run/everflow/state.sock\", or a list of such");
+    }
+    json_array_foreach(list, i, item)
+    {
+        char *longer = NULL;
+        const char *one = json_string_value(item);
+        if (!rc && asprintf(&longer, "%s%s%s", text ? text : "", text ? "," : "", one ? one : "") < 0) {
+            rc = ef_error_set(err, -ENOMEM, "out of memory");
+        }
+        free(text);
+        text = longer;
+    }
+    json_decref(list);
+    if (!rc && text && ef_ovsdb_remotes_parse(text, &remotes, &why)) {
+        rc = doc_error(&place, err, "%s", why.text);
+    }
+    if (!rc && text && !tls && strstr(text, "ssl:")) {
+        rc = doc_error(&place, err, "ssl: needs \"tls\" with \"cert\", \"key\" and \"ca\"");
+    }
+    *out = text;
+    return rc;
+}
+
 static int
 read_document(const struct doc_place *root, const char *file, struct configuration *c, struct ef_error *err)
 {
-    static const char *const known[] = {"listen",  "topology", "analyzers", "reshufflers",
-                                        "probers", "everflow", "tls",       NULL};
+    static const char *const known[] = {"listen",   "topology", "analyzers", "reshufflers", "probers",
+                                        "everflow", "tls",      "database",  NULL};
     struct ef_error why = EF_ERROR_INIT;
     struct ef_net_address address;
     const char *topology;
@@ -358,7 +394,8 @@ read_document(const struct doc_place *root, const char *file, struct configurati
         read_peers(root, "analyzers", analyzer_keys, read_analyzer, &c->analyzers, &c->n_analyzers, err) ||
         read_peers(root, "reshufflers", reshuffler_keys, read_reshuffler, &c->reshufflers, &c->n_reshufflers, err) ||
         read_peers(root, "probers", prober_keys, read_prober, &c->probers, &c->n_probers, err) ||
-        read_tls(root, file, &c->tls, err) || give_tls(root, "analyzers", c->analyzers, c->n_analyzers, c->tls, err) ||
+        read_tls(root, file, &c->tls, err) || read_database(root, c->tls, &c->database, err) ||
+        give_tls(root, "analyzers", c->analyzers, c->n_analyzers, c->tls, err) ||
         give_tls(root, "reshufflers", c->reshufflers, c->n_reshufflers, c->tls, err) ||
         give_tls(root, "probers", c->probers, c->n_probers, c->tls, err) || read_everflow(root, &c->everflow, err)) {
         return -EINVAL;
@@ -395,6 +432,7 @@ configuration_free(struct configuration *c)
     free(c->analyzers);
     free(c->reshufflers);
     free(c->probers);
+    free(c->database);
     free(c->topology_file);
     ef_tls_destroy(c->tls);
     json_decref(c->everflow.rules);

@@ -9,8 +9,11 @@
  *                   "debug_dscp": 1, "sample_bits": 0, "sample_value": 1, "truncate": 0,
  *                   "rules": [{"name": "web", "match": "tcp,tp_dst=80"}]}}
  *
+ * "database": "unix:/run/everflow/state.sock" (or "tcp:A:P", "ssl:A:P"; a list for a
+ * cluster) is where the state is kept (state.h); without it, in memory only.
+ *
  * "tls": {"cert": "controller.crt", "key": "controller.key", "ca": "ca.crt"} is what
- * the controller listens with and asks https:// daemons with.
+ * the controller listens with and asks https:// daemons and ssl: databases with.
  *
  * (This header is not called config.h, which is what configure writes.) */
 #ifndef CONTROLLER_CONFIGURATION_H
@@ -44,8 +47,9 @@ struct everflow_settings {
 };
 
 struct configuration {
-    json_t *document; /* Owns all texts below but topology_file. */
+    json_t *document; /* Owns all texts below but those that are not const. */
     const char *listen;
+    char *database; /* Remotes, as ovsdb_remotes.h has them; NULL: none. */
     char *topology_file; /* A relative path counts from the configuration's folder. */
     struct ef_tls *tls;  /* NULL: plain HTTP. */
     struct peer *analyzers, *reshufflers, *probers;

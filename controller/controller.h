@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "controller/configuration.h"
 #include "controller/managed_switch.h"
+#include "controller/state.h"
 #include "controller/topology.h"
 #include "controller/topology_push.h"
 #include "net/http_server.h"
@@ -24,6 +25,7 @@ struct controller {
     struct managed_switch **switches; /* As many as the topology has. */
     size_t n_switches;
     struct ef_http_server *http;
+    struct state_store *state; /* What must not be forgotten; and who is active. */
     struct topology_push *push;
     struct probe_orders *probes;
     struct alerts *alerts;

@@ -6,6 +6,7 @@
 #include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/control_socket.h"
 #include "base/daemon.h"
@@ -92,7 +93,8 @@ start_switches(struct controller *c, struct ef_error *err)
     }
     for (c->n_switches = 0; c->n_switches < c->topology.n_switches; c->n_switches++) {
         const struct topology_switch *node = &c->topology.switches[c->n_switches];
-        int rc = managed_switch_create(c->base, node, &c->configuration.everflow, &c->switches[c->n_switches], err);
+        int rc = managed_switch_create(c->base, node, &c->configuration.everflow, c->configuration.tls,
+                                       &c->switches[c->n_switches], err);
         if (rc) {
             return ef_error_prefix(err, rc, "switch %s", node->name);
         }
@@ -121,6 +123,31 @@ start_rule_sets(struct controller *c)
     c->rule_sets = rule_sets_create(c->base, &c->topology, c->configuration.everflow.sample_value, &switches);
 }
 
+/* Who is not the active one changes nothing. */
+static bool
+refuse_changes(struct ef_http_request *req, void *ctx)
+{
+    const struct controller *c = ctx;
+    char why[600];
+    if (!strcmp(ef_http_method(req), "GET") || !state_refuses(c->state, why, sizeof why)) {
+        return false;
+    }
+    ef_http_reply_error(req, 503, "not_active", -1, "%s", why);
+    return true;
+}
+
+static int
+start_state(struct controller *c, struct ef_error *err)
+{
+    struct state_config config = {
+        .database = c->configuration.database, .tls = c->configuration.tls, .self = c->configuration.listen};
+    int rc = state_create(c->base, &config, &c->state, err);
+    if (!rc) {
+        ef_http_server_add_guard(c->http, refuse_changes, c);
+    }
+    return rc;
+}
+
 /* HTTP comes before the switches: a second controller that finds its port busy
  * must not have touched any. */
 static int
@@ -132,6 +159,10 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
         return ef_error_set(err, -ENOMEM, "out of memory");
     }
     int rc = ef_http_server_create(c->base, c->configuration.listen, c->configuration.tls, &c->http, err);
+    if (rc) {
+        return rc;
+    }
+    rc = start_state(c, err);
     if (rc) {
         return rc;
     }
@@ -175,6 +206,7 @@ stop(struct controller *c, struct ef_control *control)
         managed_switch_destroy(c->switches[i]);
     }
     free(c->switches);
+    state_destroy(c->state);
     if (c->base) {
         event_base_free(c->base);
     }

@@ -284,7 +284,8 @@ reconcile(void *ctx)
 
 int
 managed_switch_create(struct event_base *base, const struct topology_switch *node,
-                      const struct everflow_settings *settings, struct managed_switch **out, struct ef_error *err)
+                      const struct everflow_settings *settings, const struct ef_tls *tls, struct managed_switch **out,
+                      struct ef_error *err)
 {
     static const char absent[] = "this Open vSwitch has no Everflow table; it needs the patched build";
     static const char *const root_columns[] = {"everflow", NULL};
@@ -309,8 +310,12 @@ managed_switch_create(struct event_base *base, const struct topology_switch *nod
     s->all_rules = s->rules ? json_copy(settings->rules) : json_array();
     s->node = node;
     s->since = ef_time_real();
-    struct ef_ovsdb_config config = {
-        .remote = node->ovsdb, .database = "Open_vSwitch", .tables = tables, .changed = reconcile, .ctx = s};
+    struct ef_ovsdb_config config = {.remote = node->ovsdb,
+                                     .database = "Open_vSwitch",
+                                     .tables = tables,
+                                     .tls = tls,
+                                     .changed = reconcile,
+                                     .ctx = s};
     int rc = ef_ovsdb_client_create(base, &config, &s->client, err);
     if (rc) {
         managed_switch_destroy(s);

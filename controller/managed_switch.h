@@ -22,10 +22,11 @@
 struct event_base;
 struct managed_switch;
 
-/* `node` and `settings` are borrowed for the switch's life. Returns 0 or a
+/* `node`, `settings` and `tls` (for ssl:, or NULL) are borrowed for the switch's life. Returns 0 or a
  * negative errno with `err`. */
 int managed_switch_create(struct event_base *base, const struct topology_switch *node,
-                          const struct everflow_settings *settings, struct managed_switch **out, struct ef_error *err);
+                          const struct everflow_settings *settings, const struct ef_tls *tls,
+                          struct managed_switch **out, struct ef_error *err);
 void managed_switch_destroy(struct managed_switch *s); /* NULL is fine. */
 
 /* Has the switch send copies to `targets`, an array of addresses, from now on. */

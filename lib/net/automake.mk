@@ -11,6 +11,8 @@ lib_libeverflow_a_SOURCES += \
 	lib/net/jsonrpc.c lib/net/jsonrpc.h \
 	lib/net/metrics.c lib/net/metrics.h \
 	lib/net/ovsdb_client.c lib/net/ovsdb_client.h \
+	lib/net/ovsdb_remotes.c lib/net/ovsdb_remotes.h \
+	lib/net/ovsdb_update.c lib/net/ovsdb_update.h \
 	lib/net/ovsdb_value.c lib/net/ovsdb_value.h \
 	lib/net/pki.c lib/net/pki.h \
 	lib/net/tls.c lib/net/tls.h

@@ -5,6 +5,7 @@
 
 #include "net/http_server.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -298,6 +299,11 @@ dispatch(struct ef_http_request *req, const struct evhttp_uri *uri)
         ef_http_reply_error(req, 400, "bad_query", err.offset, "%s", err.text);
         return;
     }
+    for (size_t i = 0; i < req->server->n_guards; i++) {
+        if (req->server->guards[i].guard(req, req->server->guards[i].ctx)) {
+            return;
+        }
+    }
     route->handler(req, ctx);
 }
 
@@ -468,6 +474,14 @@ ef_http_server_add_routes(struct ef_http_server *server, const struct ef_http_ro
     server->tables[server->n_tables++] = (struct ef_http_table){routes, ctx};
 }
 
+void
+ef_http_server_add_guard(struct ef_http_server *server, ef_http_guard *guard, void *ctx)
+{
+    assert(server->n_guards < EF_ARRAY_SIZE(server->guards));
+    server->guards[server->n_guards].guard = guard;
+    server->guards[server->n_guards++].ctx = ctx;
+}
+
 const char *
 ef_http_server_address(const struct ef_http_server *server)
 {
@@ -506,6 +520,12 @@ ef_http_path_segment(const struct ef_http_request *req, unsigned index, char *bu
     size_t len = strcspn(path, "/");
     snprintf(buf, size, "%.*s", (int) EF_MIN(len, size - 1), path);
     return len && len < size;
+}
+
+const char *
+ef_http_method(const struct ef_http_request *req)
+{
+    return req->evreq ? method_of(req->evreq) : "?";
 }
 
 const char *

@@ -84,6 +84,12 @@ void ef_http_server_destroy(struct ef_http_server *server);
  * must outlive the server. `ctx` is handed to its handlers. */
 void ef_http_server_add_routes(struct ef_http_server *server, const struct ef_http_route *routes, void *ctx);
 
+/* Has `guard` look at each request for a known path before its handler: true means
+ * that it replied (it refused), and the handler is not called. Guards are asked in
+ * the order in which they were added, at most 4. */
+typedef bool ef_http_guard(struct ef_http_request *req, void *ctx);
+void ef_http_server_add_guard(struct ef_http_server *server, ef_http_guard *guard, void *ctx);
+
 /* Where it listens, with the port that the kernel chose for port 0. */
 const char *ef_http_server_address(const struct ef_http_server *server);
 
@@ -106,6 +112,9 @@ const char *ef_http_last_segment(const struct ef_http_request *req);
  * decoded): of "/v1/alerts/17/resolve" number 2 is "17". False if there is none or
  * it was cut to fit into `buf` of `size` bytes. */
 bool ef_http_path_segment(const struct ef_http_request *req, unsigned index, char *buf, size_t size);
+
+/* "GET", "POST", "PUT" or "DELETE". */
+const char *ef_http_method(const struct ef_http_request *req);
 
 /* A header's value, or NULL. Borrowed. */
 const char *ef_http_header(const struct ef_http_request *req, const char *name);

@@ -26,6 +26,11 @@ struct ef_http_server {
     char address_text[EF_NET_ADDRESS_TEXT_SIZE];
     struct ef_http_table *tables;
     size_t n_tables;
+    struct {
+        ef_http_guard *guard;
+        void *ctx;
+    } guards[4];
+    size_t n_guards;
     struct ef_http_request *requests; /* Not yet answered. */
     struct ef_http_server_stats stats;
 };

@@ -15,6 +15,7 @@
 
 #include "net/address.h"
 #include "net/json_framer.h"
+#include "net/tls.h"
 
 struct pending {
     struct pending *next;
@@ -299,14 +300,16 @@ on_event(struct bufferevent *bev, short what, void *arg)
     } else if (what & BEV_EVENT_TIMEOUT) {
         on_silence(rpc, what);
     } else {
-        ef_error_set(&rpc->error, -ECONNRESET, "%s",
-                     what & BEV_EVENT_EOF ? "connection closed by the peer" : strerror(code));
+        if (!ef_tls_explain(bev, &rpc->error)) {
+            ef_error_set(&rpc->error, -ECONNRESET, "%s",
+                         what & BEV_EVENT_EOF ? "connection closed by the peer" : strerror(code));
+        }
         fail(rpc);
     }
 }
 
 void
-ef_jsonrpc_connect(struct event_base *base, const struct ef_net_address *address,
+ef_jsonrpc_connect(struct event_base *base, const struct ef_net_address *address, const struct ef_tls *tls,
                    const struct ef_jsonrpc_handlers *handlers, int64_t probe_ms, void *ctx, struct ef_jsonrpc **out)
 {
     struct ef_jsonrpc *rpc = calloc(1, sizeof *rpc);
@@ -320,7 +323,9 @@ ef_jsonrpc_connect(struct event_base *base, const struct ef_net_address *address
     rpc->error = EF_ERROR_INIT;
     *out = rpc;
     int fd = ef_net_connect(address);
-    rpc->bev = fd >= 0 ? bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE) : NULL;
+    if (fd >= 0) {
+        rpc->bev = tls ? ef_tls_connect(tls, base, fd, NULL) : bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
+    }
     if (!rpc->bev) {
         ef_error_set(&rpc->error, fd, "%s", fd < 0 ? strerror(-fd) : "out of memory");
         if (fd >= 0) {
@@ -332,6 +337,8 @@ ef_jsonrpc_connect(struct event_base *base, const struct ef_net_address *address
     bufferevent_setcb(rpc->bev, on_readable, NULL, on_event, rpc);
     bufferevent_set_timeouts(rpc->bev, &rpc->probe_interval, &rpc->probe_interval);
     bufferevent_setwatermark(rpc->bev, EV_READ, 0, 1 << 20);
-    bufferevent_socket_connect(rpc->bev, NULL, 0);
+    if (!tls) {
+        bufferevent_socket_connect(rpc->bev, NULL, 0); /* TLS watches the connection begin by itself. */
+    }
     bufferevent_enable(rpc->bev, EV_READ | EV_WRITE);
 }

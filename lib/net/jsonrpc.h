@@ -4,7 +4,7 @@
  * directions, and a probe of its own that notices a peer that is silent.
  *
  *     static const struct ef_jsonrpc_handlers handlers = {connected, notified, closed};
- *     ef_jsonrpc_connect(base, &address, &handlers, 5000, client, &rpc);
+ *     ef_jsonrpc_connect(base, &address, NULL, &handlers, 5000, client, &rpc);
  *     ef_jsonrpc_call(rpc, "list_dbs", json_array(), got_dbs, client);
  *
  * A connection that fails or ends is not taken up again here (ovsdb_client.c
@@ -24,6 +24,7 @@
 struct event_base;
 struct ef_net_address;
 struct ef_jsonrpc;
+struct ef_tls;
 
 enum { EF_JSONRPC_MAX_BYTES = 16 << 20 }; /* Longest message, and most that waits to be sent. */
 
@@ -38,10 +39,12 @@ struct ef_jsonrpc_handlers {
 /* The answer to a call: `result` (borrowed), or NULL and `error` in words. */
 typedef void ef_jsonrpc_reply(void *ctx, json_t *result, const char *error);
 
-/* Begins to connect. `probe_ms`: after so long a silence an echo is sent, after
+/* Begins to connect; with `tls` (borrowed; NULL: in plain), to a peer whose
+ * certificate its authority signed, whatever its name, as Open vSwitch does: a
+ * switch's certificate does not name its address. `probe_ms`: after so long a silence an echo is sent, after
  * twice as long the connection is given up; also the limit for connecting.
  * Failure to connect is told to `closed`, never from inside this call. */
-void ef_jsonrpc_connect(struct event_base *base, const struct ef_net_address *address,
+void ef_jsonrpc_connect(struct event_base *base, const struct ef_net_address *address, const struct ef_tls *tls,
                         const struct ef_jsonrpc_handlers *handlers, int64_t probe_ms, void *ctx,
                         struct ef_jsonrpc **rpc);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OVSDB client: connection, schema, monitor, transactions; see
+/* The OVSDB client: connection, schema, monitor, lock, transactions; see
  * ovsdb_client.h. */
 #include <config.h>
 
@@ -12,21 +12,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/address.h"
 #include "net/jsonrpc.h"
+#include "net/ovsdb_remotes.h"
+#include "net/ovsdb_update.h"
 
 enum { DEFAULT_PROBE_MS = 5000, DEFAULT_BACKOFF_MIN_MS = 100, DEFAULT_BACKOFF_MAX_MS = 1500, MAX_ROWS = 65536 };
+enum { NEXT_REMOTE_MS = 10 }; /* To the next server of a cluster; all of them refused: the back-off. */
+
+static const char rows_monitor[] = "everflow", server_monitor[] = "everflow-server";
+static const char nothing_seen[] = "00000000-0000-0000-0000-000000000000";
 
 struct ef_ovsdb_client {
     struct event_base *base;
     struct ef_ovsdb_config config;
-    struct ef_net_address address;
+    struct ef_ovsdb_remotes remotes;
+    size_t remote;          /* In use or to be tried next. */
     struct ef_jsonrpc *rpc; /* NULL while waiting. */
     struct event *retry;
     int64_t backoff_ms;
     enum ef_ovsdb_state state;
     struct ef_error error;
+    bool has_lock;
+    json_t *columns;                  /* {table: {column: its schema}}, ours only; NULL: not read yet. */
     json_t *tables;                   /* {table: {uuid: row}} */
+    char last_transaction[64];        /* That the tables have. */
     struct transaction *transactions; /* Not yet answered. */
 };
 
@@ -48,16 +57,20 @@ set_state(struct ef_ovsdb_client *client, enum ef_ovsdb_state state)
     if (state == EF_OVSDB_READY) {
         client->error = EF_ERROR_INIT;
     } else {
-        json_object_clear(client->tables);
+        client->has_lock = false;
     }
     client->config.changed(client->config.ctx);
 }
 
-/* The wait before the next attempt: a quarter more or less than the back-off,
- * which then doubles. */
+/* The wait before the next attempt, with the next remote: when all were tried, a
+ * quarter more or less than the back-off, which then doubles. */
 static int64_t
 next_wait_ms(struct ef_ovsdb_client *client)
 {
+    client->remote = (client->remote + 1) % client->remotes.n;
+    if (client->remote) {
+        return NEXT_REMOTE_MS;
+    }
     uint32_t random;
     evutil_secure_rng_get_bytes(&random, sizeof random);
     int64_t spread = client->backoff_ms / 2 * (random % 1024) / 1024 - client->backoff_ms / 4;
@@ -96,7 +109,7 @@ give_up(struct ef_ovsdb_client *client, enum ef_ovsdb_state state)
 static void
 lose(struct ef_ovsdb_client *client, const char *why)
 {
-    ef_error_set(&client->error, -ENOTCONN, "%.200s: %.250s", client->config.remote, why);
+    ef_error_set(&client->error, -ENOTCONN, "%.200s: %.250s", ef_ovsdb_client_remote(client), why);
     give_up(client, EF_OVSDB_UNREACHABLE);
 }
 
@@ -114,64 +127,109 @@ on_retry(evutil_socket_t fd, short what, void *arg)
 
 /* --- Rows ----------------------------------------------------------------- */
 
-/* Applies {uuid: {"old":..., "new":...}} to a table's rows. */
-static int
-update_table(json_t *rows, json_t *updates)
+/* What is known of them may be anything now. */
+static void
+forget_rows(struct ef_ovsdb_client *client)
 {
+    json_object_clear(client->tables);
+    for (const struct ef_ovsdb_table *t = client->config.tables; t->name; t++) {
+        json_object_set_new(client->tables, t->name, json_object());
+    }
+    snprintf(client->last_transaction, sizeof client->last_transaction, "%s", nothing_seen);
+}
+
+static void
+tell_of_row(struct ef_ovsdb_client *client, const char *table, const char *uuid, json_t *row)
+{
+    if (client->config.row_changed && client->state == EF_OVSDB_READY) {
+        client->config.row_changed(client->config.ctx, table, uuid, row);
+    }
+}
+
+/* Applies {uuid: update2} to a table's rows. */
+static int
+update_table(struct ef_ovsdb_client *client, const struct ef_ovsdb_table *table, json_t *updates)
+{
+    json_t *rows = json_object_get(client->tables, table->name),
+           *columns = json_object_get(client->columns, table->name);
     const char *uuid;
     json_t *update;
-    if (!rows || !json_is_object(updates)) {
+    if (!json_is_object(updates)) {
         return -EPROTO;
     }
     json_object_foreach(updates, uuid, update)
     {
-        json_t *row = json_object_get(update, "new");
-        if (!json_is_object(update) || (row && !json_is_object(row))) {
-            return -EPROTO;
+        int rc = ef_ovsdb_update_row(rows, columns, table->columns, uuid, update, MAX_ROWS);
+        if (rc) {
+            return rc;
         }
-        if (row) {
-            if (json_object_size(rows) >= MAX_ROWS || json_object_set(rows, uuid, row)) {
-                return -EPROTO;
-            }
-        } else {
-            json_object_del(rows, uuid);
-        }
+        tell_of_row(client, table->name, uuid, json_object_get(rows, uuid));
     }
     return 0;
 }
 
+/* Applies {table: {uuid: update2}}, after which the tables are as `transaction`
+ * left them. */
 static int
-update_tables(struct ef_ovsdb_client *client, json_t *updates)
+update_tables(struct ef_ovsdb_client *client, json_t *updates, const json_t *transaction)
 {
-    const char *name;
-    json_t *table_updates;
-    if (!json_is_object(updates)) {
+    const char *id = json_string_value(transaction);
+    if (!json_is_object(updates) || !id || strlen(id) >= sizeof client->last_transaction) {
         return -EPROTO;
     }
-    json_object_foreach(updates, name, table_updates)
-    {
-        if (update_table(json_object_get(client->tables, name), table_updates)) {
-            return -EPROTO;
+    for (const struct ef_ovsdb_table *t = client->config.tables; t->name; t++) {
+        json_t *table_updates = json_object_get(updates, t->name);
+        int rc = table_updates ? update_table(client, t, table_updates) : 0;
+        if (rc) {
+            return rc;
         }
     }
+    strcpy(client->last_transaction, id);
     return 0;
 }
 
 static void
-on_notified(void *ctx, const char *method, json_t *params)
+lose_rows(struct ef_ovsdb_client *client, int rc)
 {
-    struct ef_ovsdb_client *client = ctx;
-    if (strcmp(method, "update") || client->state != EF_OVSDB_READY) {
-        return;
-    }
-    if (update_tables(client, json_array_get(params, 1))) {
-        lose(client, "malformed update of rows");
+    forget_rows(client);
+    lose(client, rc == -ENOBUFS ? "more rows than are kept" : "malformed rows");
+}
+
+static void
+on_update(struct ef_ovsdb_client *client, json_t *params)
+{
+    int rc = update_tables(client, json_array_get(params, 2), json_array_get(params, 1));
+    if (rc) {
+        lose_rows(client, rc);
     } else {
         client->config.changed(client->config.ctx);
     }
 }
 
-/* --- The steps after connecting: schema, then monitor --------------------- */
+/* --- The lock ------------------------------------------------------------- */
+
+static void
+got_lock(void *ctx, json_t *result, const char *error)
+{
+    struct ef_ovsdb_client *client = ctx;
+    if (error) {
+        lose(client, error);
+    } else if (json_is_true(json_object_get(result, "locked"))) {
+        client->has_lock = true;
+        client->config.changed(client->config.ctx);
+    } /* Otherwise there is a notification when its owner has gone. */
+}
+
+static void
+on_lock_changed(struct ef_ovsdb_client *client, const json_t *name, bool has_lock)
+{
+    if (client->config.lock && json_is_string(name) && !strcmp(json_string_value(name), client->config.lock)) {
+        client->has_lock = has_lock;
+        client->config.changed(client->config.ctx);
+    }
+}
+
+/* --- The steps after connecting: server, schema, monitor, lock ------------ */
 
 static void
 got_rows(void *ctx, json_t *result, const char *error)
@@ -181,15 +239,18 @@ got_rows(void *ctx, json_t *result, const char *error)
         lose(client, error);
         return;
     }
-    json_object_clear(client->tables);
-    for (const struct ef_ovsdb_table *t = client->config.tables; t->name; t++) {
-        json_object_set_new(client->tables, t->name, json_object());
+    if (!json_is_true(json_array_get(result, 0))) {
+        forget_rows(client); /* Everything comes anew. */
     }
-    if (update_tables(client, result)) {
-        lose(client, "malformed rows");
+    int rc = update_tables(client, json_array_get(result, 2), json_array_get(result, 1));
+    if (rc) {
+        lose_rows(client, rc);
         return;
     }
     client->backoff_ms = client->config.backoff_min_ms;
+    if (client->config.lock) {
+        ef_jsonrpc_call(client->rpc, "lock", json_pack("[s]", client->config.lock), got_lock, client);
+    }
     set_state(client, EF_OVSDB_READY);
 }
 
@@ -202,7 +263,7 @@ monitor_requests(const struct ef_ovsdb_client *client)
         for (const char *const *c = t->columns; *c; c++) {
             json_array_append_new(columns, json_string(*c));
         }
-        json_object_set_new(requests, t->name, json_pack("{s:o}", "columns", columns));
+        json_object_set_new(requests, t->name, json_pack("[{s:o}]", "columns", columns));
     }
     return requests;
 }
@@ -228,12 +289,40 @@ check_schema(struct ef_ovsdb_client *client, json_t *schema)
     return 0;
 }
 
+/* What we need of a schema that was checked: a whole one is large. */
+static json_t *
+our_columns(const struct ef_ovsdb_client *client, json_t *schema)
+{
+    json_t *tables = json_object();
+    for (const struct ef_ovsdb_table *t = client->config.tables; t->name; t++) {
+        json_t *all = json_object_get(json_object_get(json_object_get(schema, "tables"), t->name), "columns");
+        json_t *columns = json_object();
+        for (const char *const *c = t->columns; *c; c++) {
+            json_object_set(columns, *c, json_object_get(all, *c));
+        }
+        json_object_set_new(tables, t->name, columns);
+    }
+    return tables;
+}
+
+/* Rows of another schema are not ours to go on with. */
+static void
+take_schema(struct ef_ovsdb_client *client, json_t *schema)
+{
+    json_t *columns = our_columns(client, schema);
+    if (!json_equal(client->columns, columns)) {
+        forget_rows(client);
+    }
+    json_decref(client->columns);
+    client->columns = columns;
+}
+
 static void
 got_schema(void *ctx, json_t *result, const char *error)
 {
     struct ef_ovsdb_client *client = ctx;
     if (error) {
-        ef_error_set(&client->error, -ENOENT, "%.200s: database %s: %.200s", client->config.remote,
+        ef_error_set(&client->error, -ENOENT, "%.200s: database %s: %.200s", ef_ovsdb_client_remote(client),
                      client->config.database, error);
     }
     if (error || check_schema(client, result)) {
@@ -241,23 +330,98 @@ got_schema(void *ctx, json_t *result, const char *error)
         give_up(client, EF_OVSDB_UNSUITABLE);
         return;
     }
-    ef_jsonrpc_call(client->rpc, "monitor",
-                    json_pack("[s, s, o]", client->config.database, "everflow", monitor_requests(client)), got_rows,
-                    client);
+    take_schema(client, result);
+    ef_jsonrpc_call(client->rpc, "monitor_cond_since",
+                    json_pack("[s, s, o, s]", client->config.database, rows_monitor, monitor_requests(client),
+                              client->last_transaction),
+                    got_rows, client);
+}
+
+static void
+ask_for_schema(struct ef_ovsdb_client *client)
+{
+    ef_jsonrpc_call(client->rpc, "get_schema", json_pack("[s]", client->config.database), got_schema, client);
+}
+
+/* What the server says of our database in its own, or NULL. */
+static json_t *
+find_database(const struct ef_ovsdb_client *client, json_t *updates)
+{
+    const char *uuid;
+    json_t *update;
+    json_object_foreach(json_object_get(updates, "Database"), uuid, update)
+    {
+        json_t *row = json_object_get(update, "new");
+        const char *name = json_string_value(json_object_get(row, "name"));
+        if (name && !strcmp(name, client->config.database)) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+/* A server that is not the leader, or lost touch with the majority, is of no use
+ * to us; false if we left it. */
+static bool
+check_leader(struct ef_ovsdb_client *client, json_t *updates)
+{
+    json_t *database = find_database(client, updates);
+    const char *model = json_string_value(json_object_get(database, "model"));
+    if (model && !strcmp(model, "clustered") &&
+        !(json_is_true(json_object_get(database, "leader")) && json_is_true(json_object_get(database, "connected")))) {
+        lose(client, "it is not the leader of a majority of its cluster");
+        return false;
+    }
+    return true;
+}
+
+static void
+got_server(void *ctx, json_t *result, const char *error)
+{
+    struct ef_ovsdb_client *client = ctx;
+    /* A server too old to have a database of its own knows no clusters. */
+    if (error || check_leader(client, result)) {
+        ask_for_schema(client);
+    }
 }
 
 static void
 on_connected(void *ctx)
 {
     struct ef_ovsdb_client *client = ctx;
-    ef_jsonrpc_call(client->rpc, "get_schema", json_pack("[s]", client->config.database), got_schema, client);
+    if (client->config.leader_only) {
+        ef_jsonrpc_call(client->rpc, "monitor",
+                        json_pack("[s, s, {s:{s:[s, s, s, s]}}]", "_Server", server_monitor, "Database", "columns",
+                                  "name", "model", "leader", "connected"),
+                        got_server, client);
+    } else {
+        ask_for_schema(client);
+    }
+}
+
+static void
+on_notified(void *ctx, const char *method, json_t *params)
+{
+    struct ef_ovsdb_client *client = ctx;
+    const char *monitor = json_string_value(json_array_get(params, 0));
+    if (!strcmp(method, "update") && monitor && !strcmp(monitor, server_monitor)) {
+        check_leader(client, json_array_get(params, 1));
+    } else if (client->state != EF_OVSDB_READY) {
+        return;
+    } else if (!strcmp(method, "update3")) {
+        on_update(client, params);
+    } else if (!strcmp(method, "locked") || !strcmp(method, "stolen")) {
+        on_lock_changed(client, json_array_get(params, 0), !strcmp(method, "locked"));
+    }
 }
 
 static void
 start_connecting(struct ef_ovsdb_client *client)
 {
     static const struct ef_jsonrpc_handlers handlers = {on_connected, on_notified, on_closed};
-    ef_jsonrpc_connect(client->base, &client->address, &handlers, client->config.probe_ms, client, &client->rpc);
+    const struct ef_ovsdb_remote *remote = &client->remotes.list[client->remote];
+    ef_jsonrpc_connect(client->base, &remote->address, remote->is_ssl ? client->config.tls : NULL, &handlers,
+                       client->config.probe_ms, client, &client->rpc);
 }
 
 /* --- Transactions --------------------------------------------------------- */
@@ -317,33 +481,32 @@ ef_ovsdb_client_transact(struct ef_ovsdb_client *client, json_t *operations, ef_
 
 /* --- Life ----------------------------------------------------------------- */
 
-static int
-parse_remote(const char *remote, struct ef_net_address *address, struct ef_error *err)
-{
-    if (!strncmp(remote, "ssl:", 4)) {
-        return ef_error_set(err, -EPROTONOSUPPORT, "'%.80s': ssl is not there yet; use unix:/path or tcp:ADDRESS:PORT",
-                            remote);
-    }
-    bool tcp = !strncmp(remote, "tcp:", 4);
-    if (!tcp && strncmp(remote, "unix:", 5)) {
-        return ef_error_set(err, -EINVAL, "'%.80s' is no OVSDB remote; write unix:/path or tcp:ADDRESS:PORT", remote);
-    }
-    return ef_net_address_parse(tcp ? remote + 4 : remote, address, err);
-}
-
 int
 ef_ovsdb_remote_check(const char *remote, struct ef_error *err)
 {
-    struct ef_net_address address;
-    return parse_remote(remote, &address, err);
+    struct ef_ovsdb_remotes remotes;
+    return ef_ovsdb_remotes_parse(remote, &remotes, err);
+}
+
+static int
+check_ssl(const struct ef_ovsdb_remotes *remotes, const struct ef_tls *tls, struct ef_error *err)
+{
+    for (size_t i = 0; i < remotes->n; i++) {
+        if (remotes->list[i].is_ssl && !tls) {
+            return ef_error_set(err, -EINVAL, "'%.80s': ssl needs a certificate, its key and an authority",
+                                remotes->list[i].text);
+        }
+    }
+    return 0;
 }
 
 int
 ef_ovsdb_client_create(struct event_base *base, const struct ef_ovsdb_config *config, struct ef_ovsdb_client **out,
                        struct ef_error *err)
 {
-    struct ef_net_address address;
-    int rc = parse_remote(config->remote, &address, err);
+    struct ef_ovsdb_remotes remotes;
+    int rc = ef_ovsdb_remotes_parse(config->remote, &remotes, err);
+    rc = rc ? rc : check_ssl(&remotes, config->tls, err);
     if (rc) {
         return rc;
     }
@@ -353,14 +516,14 @@ ef_ovsdb_client_create(struct event_base *base, const struct ef_ovsdb_config *co
     }
     client->base = base;
     client->config = *config;
-    client->config.remote = strdup(config->remote);
     client->config.probe_ms = config->probe_ms ? config->probe_ms : DEFAULT_PROBE_MS;
     client->config.backoff_min_ms = config->backoff_min_ms ? config->backoff_min_ms : DEFAULT_BACKOFF_MIN_MS;
     client->config.backoff_max_ms = config->backoff_max_ms ? config->backoff_max_ms : DEFAULT_BACKOFF_MAX_MS;
     client->backoff_ms = client->config.backoff_min_ms;
-    client->address = address;
+    client->remotes = remotes;
     client->error = EF_ERROR_INIT;
     client->tables = json_object();
+    forget_rows(client);
     *out = client;
     start_connecting(client);
     return 0;
@@ -373,10 +536,22 @@ ef_ovsdb_client_destroy(struct ef_ovsdb_client *client)
         ef_jsonrpc_destroy(client->rpc);
         end_transactions(client, NULL);
         event_free(client->retry);
+        json_decref(client->columns);
         json_decref(client->tables);
-        free((char *) client->config.remote);
         free(client);
     }
+}
+
+bool
+ef_ovsdb_client_has_lock(const struct ef_ovsdb_client *client)
+{
+    return client->has_lock;
+}
+
+const char *
+ef_ovsdb_client_remote(const struct ef_ovsdb_client *client)
+{
+    return client->remotes.list[client->remote].text;
 }
 
 enum ef_ovsdb_state

@@ -202,7 +202,7 @@ ef_tls_connect(const struct ef_tls *tls, struct event_base *base, int fd, const 
         return NULL;
     }
     SSL_set_verify(ssl, SSL_VERIFY_PEER, NULL);
-    if (!expect_host(ssl, host)) {
+    if (host && !expect_host(ssl, host)) {
         SSL_free(ssl);
         return NULL;
     }
@@ -237,7 +237,7 @@ unread_alert(SSL *ssl)
 int
 ef_tls_explain(struct bufferevent *bev, struct ef_error *err)
 {
-    SSL *ssl = bufferevent_openssl_get_ssl(bev);
+    SSL *ssl = bufferevent_openssl_get_ssl(bev); /* NULL: not TLS. */
     const char *reason = ssl ? first_reason(bev) : NULL;
     if (ssl && !reason && SSL_is_init_finished(ssl)) {
         reason = unread_alert(ssl);

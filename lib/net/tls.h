@@ -56,7 +56,8 @@ struct bufferevent *ef_tls_accept(const struct ef_tls *tls, struct event_base *b
 bool ef_tls_can_serve(const struct ef_tls *tls);
 
 /* A bufferevent that is the client's side of a connection on `fd`, which it will
- * close, to a server that must prove to be `host` (an IP address or a name).
+ * close, to a server that must prove to be `host` (an IP address or a name; NULL:
+ * anybody whose certificate our authority signed).
  * NULL: out of memory. */
 struct bufferevent *ef_tls_connect(const struct ef_tls *tls, struct event_base *base, int fd, const char *host);
 

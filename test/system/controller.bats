@@ -467,7 +467,7 @@ refused() {
     refused 1 "plain HTTP is only served on loopback; *" --config wrong.json
     jq '.switches = [{name: "x", loopback: "10.0.0.1", ovsdb: "ssl:10.0.0.1:6640"}]' topology.json >t2.json
     jq '.topology = "t2.json"' controller.json >wrong.json
-    refused 1 "t2.json: switches[[]0].ovsdb: *ssl is not there yet*" --config wrong.json
+    refused 1 "switch x: 'ssl:10.0.0.1:6640': ssl needs a certificate, its key and an authority" --config wrong.json
     "$EF_BUILD/controller/ef-controller" --help | grep -q -- --config
     "$EF_BUILD/controller/ef-controller" --version | grep -q '^ef-controller (everflow-ovs) '
 }

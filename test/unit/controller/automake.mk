@@ -33,4 +33,9 @@ TESTS += test/unit/controller/test_round_trips
 test_unit_controller_test_round_trips_SOURCES = test/unit/controller/test_round_trips.c
 test_unit_controller_test_round_trips_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_controller_test_round_trips_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
+check_PROGRAMS += test/unit/controller/test_state
+TESTS += test/unit/controller/test_state
+test_unit_controller_test_state_SOURCES = test/unit/controller/test_state.c
+test_unit_controller_test_state_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_controller_test_state_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
 endif

@@ -97,6 +97,7 @@ static void
 wrong_configurations_name_the_place(void **state)
 {
 #define ANALYZERS(TEXT) "{\"topology\":\"t\"," EVERFLOW ",\"analyzers\":" TEXT "}"
+#define DATABASE(VALUE) "{\"topology\":\"t\",\"database\":" VALUE "," EVERFLOW "}"
 #define SETTINGS(TEXT) "{\"topology\":\"t\",\"everflow\":{" TEXT "}}"
 #define TARGETS "\"targets\":[\"10.0.0.1\"],\"classes\":[],"
     static const struct {
@@ -111,6 +112,11 @@ wrong_configurations_name_the_place(void **state)
         {"{\"topology\":\"t\"}", ": everflow: missing"},
         {"{\"topolgy\":\"t\"," EVERFLOW "}", ": topolgy: unknown; did you mean topology?"},
         {"{\"topology\":\"t\",\"listen\":\"x\"," EVERFLOW "}", ": listen: 'x' is not an address"},
+        {DATABASE("3"), ": database: must be a text such as"},
+        {DATABASE("[]"), ": database: must be a text such as"},
+        {DATABASE("[3]"), ": database: '' is no OVSDB remote"},
+        {DATABASE("[\"tcp:10.0.0.1:6641\",\"10.0.0.2\"]"), ": database: '10.0.0.2' is no OVSDB remote"},
+        {DATABASE("\"ssl:10.0.0.1:6641\""), ": database: ssl: needs \"tls\""},
         {ANALYZERS("{}"), ": analyzers: must be an array"},
         {ANALYZERS("[1]"), ": analyzers[0]: must be an object"},
         {ANALYZERS("[{\"name\":\"a\",\"url\":\"unix:/a\"},{\"name\":\"b\"}]"), ": analyzers[1].url: missing"},
@@ -199,8 +205,8 @@ wrong_topologies_name_the_place(void **state)
          ": switches[0].loopback6: '1.1.1.2' is not an IPv6 address beside an IPv4 loopback"},
         {"{\"switches\":[{\"name\":\"a\",\"loopback\":\"fd00::1\",\"loopback6\":\"fd00::2\",\"ovsdb\":\"unix:/a\"}]}",
          ": switches[0].loopback6: 'fd00::2' is not an IPv6 address beside an IPv4 loopback"},
-        {"{\"switches\":[{\"name\":\"a\",\"loopback\":\"1.1.1.1\",\"ovsdb\":\"ssl:1.1.1.1:6640\"}]}",
-         ": switches[0].ovsdb: 'ssl:1.1.1.1:6640': ssl is not there yet"},
+        {"{\"switches\":[{\"name\":\"a\",\"loopback\":\"1.1.1.1\",\"ovsdb\":\"ssl:1.1.1.1\"}]}",
+         ": switches[0].ovsdb: '1.1.1.1' is not an address"},
         {"{\"switches\":[" SWITCH("a", "10.0.0.1") "," SWITCH("a", "10.0.0.2") "]}", ".name: 'a' is there twice"},
         {"{\"switches\":[" SWITCH("a", "10.0.0.1") "," SWITCH("b", "10.0.0.1") "]}",
          ".loopback: 10.0.0.1 is also that of"},

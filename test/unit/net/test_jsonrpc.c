@@ -133,7 +133,7 @@ setup(void **state)
     snprintf(address, sizeof address, "unix:%s/s", f->dir);
     ef_net_address_parse(address, &f->address, NULL);
     f->listener = ef_net_listen(&f->address, 4, NULL);
-    ef_jsonrpc_connect(f->base, &f->address, &handlers, 5000, f, &f->rpc);
+    ef_jsonrpc_connect(f->base, &f->address, NULL, &handlers, 5000, f, &f->rpc);
     while (!f->connected) {
         event_base_loop(f->base, EVLOOP_ONCE);
     }
@@ -273,7 +273,7 @@ silence_is_probed_then_given_up(void **state)
     ef_jsonrpc_destroy(f->rpc);
     close(f->peer);
     f->connected = false;
-    ef_jsonrpc_connect(f->base, &f->address, &handlers, 30, f, &f->rpc);
+    ef_jsonrpc_connect(f->base, &f->address, NULL, &handlers, 30, f, &f->rpc);
     f->peer = accept(f->listener, NULL, NULL);
     while (!f->closed[0]) {
         event_base_loop(f->base, EVLOOP_ONCE);
@@ -298,7 +298,7 @@ ends_are_told(void **state)
     struct ef_net_address nowhere;
     ef_net_address_parse("unix:/nonexistent/socket", &nowhere, NULL);
     f->closed[0] = '\0';
-    ef_jsonrpc_connect(f->base, &nowhere, &handlers, 1000, f, &f->rpc);
+    ef_jsonrpc_connect(f->base, &nowhere, NULL, &handlers, 1000, f, &f->rpc);
     ef_jsonrpc_call(f->rpc, "m", json_array(), got_reply, f);
     while (!f->closed[0]) {
         event_base_loop(f->base, EVLOOP_ONCE);

@@ -299,7 +299,11 @@ remotes_are_checked(void **state)
     assert_int_equal(ef_ovsdb_remote_check("unix:/x", NULL), 0);
     assert_int_equal(ef_ovsdb_remote_check("tcp:127.0.0.1:6640", NULL), 0);
     assert_int_equal(ef_ovsdb_remote_check("tcp:[::1]:6640", NULL), 0);
-    assert_int_equal(ef_ovsdb_remote_check("ssl:127.0.0.1:6640", &err), -EPROTONOSUPPORT);
+    assert_int_equal(ef_ovsdb_remote_check("ssl:127.0.0.1:6640", NULL), 0);
+    assert_int_equal(ef_ovsdb_remote_check("tcp:127.0.0.1:1,unix:/x,ssl:[::1]:2", NULL), 0);
+    assert_int_equal(ef_ovsdb_remote_check("tcp:127.0.0.1:1,", NULL), 0);
+    assert_int_equal(ef_ovsdb_remote_check("", &err), -EINVAL);
+    assert_int_equal(ef_ovsdb_remote_check("tcp:127.0.0.1:1,x", &err), -EINVAL);
     assert_int_equal(ef_ovsdb_remote_check("127.0.0.1:6640", &err), -EINVAL);
     assert_int_equal(ef_ovsdb_remote_check("tcp:127.0.0.1", &err), -EINVAL);
 }
