@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/parse_number.h"
+#include "io/capabilities.h"
 #include "trace/trace_json.h"
 
 enum { DEFAULT_WORKERS = 2, DEFAULT_DEBUG_DSCP_BIT = 1, MIN_ARCHIVE_BYTES = 64 << 20 };
@@ -208,6 +209,7 @@ ef_conf_parse(struct ef_conf *conf, int argc, char *const argv[], struct ef_erro
     if (first < argc) {
         return ef_error_set(err, -EINVAL, "'%.60s' is not an option; all arguments are", argv[first]);
     }
+    conf->daemon.capabilities = ef_io_capabilities(conf->analyzer.sources, conf->analyzer.n_sources);
     return check(conf, err);
 }
 

@@ -247,8 +247,10 @@ main(int argc, char *argv[])
     }
     int rc = configuration_load(config, &c.configuration, &err);
     rc = rc ? rc : topology_load(c.configuration.topology_file, &c.topology, &err);
-    rc = rc ? rc : ef_daemon_begin(&daemon, &err);
-    if (!rc) {
+    rc = rc || daemon.check_only ? rc : ef_daemon_begin(&daemon, &err);
+    if (!rc && daemon.check_only) {
+        ef_daemon_say_checked(&daemon);
+    } else if (!rc) {
         rc = start(&c, &daemon, &control, &err);
         rc = rc ? rc : run(&c, &daemon, &err);
         ef_daemon_end(&daemon);

@@ -13,6 +13,7 @@
 #include "base/parse_number.h"
 #include "base/time.h"
 #include "guided-prober/output.h"
+#include "io/capabilities.h"
 
 enum { DEFAULT_RATE = 1000, DEFAULT_TOTAL = 10000, MAX_RATE = 100000000 };
 #define MAX_TOTAL (1ull << 40)
@@ -141,6 +142,7 @@ prober_conf_parse(struct prober_conf *c, int argc, char *const argv[], struct ef
     if (!c->has_probe_id && getrandom(&c->probe_id, sizeof c->probe_id, 0) != sizeof c->probe_id) {
         return ef_error_set(err, -errno, "no random number: %s", strerror(errno));
     }
+    c->daemon.capabilities = ef_io_capabilities(&c->sink, 1);
     return check(c, err);
 }
 

@@ -156,7 +156,7 @@ main(int argc, char *argv[])
     struct ef_error err = EF_ERROR_INIT;
     switch (prober_conf_parse(&conf, argc, argv, &err)) {
     case 0:
-        return run_program(&conf);
+        return conf.daemon.check_only ? ef_daemon_say_checked(&conf.daemon) : run_program(&conf);
     case EF_OPTIONS_HELP:
         prober_conf_print_help();
         return EXIT_OK;

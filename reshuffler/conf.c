@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/parse_number.h"
+#include "io/capabilities.h"
 
 static int
 set_name(void *ctx, const char *value, struct ef_error *err)
@@ -136,6 +137,15 @@ check(struct ef_conf *conf, struct ef_error *err)
     return ef_plan_finish(&conf->plan, err);
 }
 
+static const int *
+capabilities(const struct ef_conf *conf)
+{
+    const char *specs[EF_ARRAY_SIZE(conf->sources) + 1];
+    memcpy(specs, conf->sources, conf->n_sources * sizeof *specs);
+    specs[conf->n_sources] = conf->sink;
+    return ef_io_capabilities(specs, conf->n_sources + 1u);
+}
+
 int
 ef_conf_parse(struct ef_conf *conf, int argc, char *const argv[], struct ef_error *err)
 {
@@ -152,6 +162,7 @@ ef_conf_parse(struct ef_conf *conf, int argc, char *const argv[], struct ef_erro
     }
     conf->name = conf->name ? conf->name : "reshuffler";
     conf->sink = conf->sink ? conf->sink : "ip";
+    conf->daemon.capabilities = capabilities(conf);
     return check(conf, err);
 }
 

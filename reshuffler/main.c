@@ -269,7 +269,7 @@ main(int argc, char *argv[])
     struct ef_error err = EF_ERROR_INIT;
     switch (ef_conf_parse(&p.conf, argc, argv, &err)) {
     case 0:
-        return run(&p);
+        return p.conf.daemon.check_only ? ef_daemon_say_checked(&p.conf.daemon) : run(&p);
     case EF_OPTIONS_HELP:
         ef_conf_print_help();
         return EXIT_OK;

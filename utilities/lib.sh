@@ -7,7 +7,7 @@ ef_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # Debian 12 packages, by what they are needed for.
 declare -A ef_packages=(
-    [build]="gcc make autoconf automake pkg-config libc6-dev libevent-dev libssl-dev libjansson-dev libxxhash-dev libpcap-dev libzstd-dev"
+    [build]="gcc make autoconf automake pkg-config libc6-dev libevent-dev libssl-dev libjansson-dev libxxhash-dev libpcap-dev libzstd-dev libcap-ng-dev"
     [ovs]="openvswitch-source patch gcc make autoconf automake libtool pkg-config python3 libssl-dev libcap-ng-dev libunbound-dev libbpf-dev libxdp-dev libnuma-dev procps"
     [dpdk]="libdpdk-dev"
     [run]="iproute2 ethtool iputils-ping procps python3 jq"

@@ -10,8 +10,11 @@ lib_libeverflow_a_SOURCES += \
 	lib/base/json.h \
 	lib/base/log.c lib/base/log.h \
 	lib/base/options.c lib/base/options.h \
+	lib/base/options_file.c lib/base/options_file.h \
 	lib/base/parse_number.c lib/base/parse_number.h \
+	lib/base/privileges.c lib/base/privileges.h \
 	lib/base/ring.h \
+	lib/base/service_notify.c lib/base/service_notify.h \
 	lib/base/signals.c lib/base/signals.h \
 	lib/base/time.c lib/base/time.h \
 	lib/base/util.h

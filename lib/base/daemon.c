@@ -14,6 +14,28 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/privileges.h"
+#include "base/service_notify.h"
+
+static int
+set_conf(void *ctx, const char *value, struct ef_error *err)
+{
+    return 0; /* Reading it is all. */
+}
+
+static int
+set_check_config(void *ctx, const char *value, struct ef_error *err)
+{
+    ((struct ef_daemon *) ctx)->check_only = true;
+    return 0;
+}
+
+static int
+set_user(void *ctx, const char *value, struct ef_error *err)
+{
+    ((struct ef_daemon *) ctx)->user = value;
+    return 0;
+}
 
 static int
 set_detach(void *ctx, const char *value, struct ef_error *err)
@@ -55,6 +77,9 @@ set_log_level(void *ctx, const char *value, struct ef_error *err)
 }
 
 const struct ef_option ef_daemon_option_table[] = {
+    {"conf", 0, "FILE", "read options from FILE, one 'option = value' on a line; see everflow.conf(5)", set_conf, true},
+    {"check-config", 0, NULL, "say whether options and files are in order, and exit", set_check_config},
+    {"user", 0, "NAME", "give up root and become NAME, with the capabilities the work needs", set_user},
     {"detach", 0, NULL, "go to the background once ready", set_detach},
     {"pidfile", 0, "FILE", "write the process id to FILE; refuse to start if its owner runs", set_pidfile},
     {"log-file", 0, "FILE", "append the log to FILE instead of stderr", set_log_file},
@@ -158,10 +183,21 @@ ef_daemon_begin(struct ef_daemon *daemon, struct ef_error *err)
     if (!rc && daemon->detach) {
         rc = detach(daemon, err);
     }
+    if (!rc && daemon->user) {
+        static const int none[] = {-1};
+        rc = ef_privileges_drop(daemon->user, daemon->capabilities ? daemon->capabilities : none, err);
+    }
     if (rc) {
         ef_daemon_end(daemon);
     }
     return rc;
+}
+
+int
+ef_daemon_say_checked(const struct ef_daemon *daemon)
+{
+    printf("%s: the configuration is in order\n", daemon->program);
+    return 0;
 }
 
 static void
@@ -195,6 +231,10 @@ ef_daemon_ready(struct ef_daemon *daemon, struct ef_error *err)
         if (n != 1) {
             return ef_error_set(err, -EPIPE, "the starting process went away");
         }
+    }
+    int rc = ef_service_notify("READY=1");
+    if (rc < 0) {
+        ef_log_warn("daemon", "cannot tell the service manager at $NOTIFY_SOCKET: %s", strerror(-rc));
     }
     return 0;
 }

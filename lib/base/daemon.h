@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every daemon does the same way: the options --detach, --pidfile,
- * --log-file, --log-level and --control, and going to the background only
- * after it is ready, so that its starter sees each start-up error and a zero
- * exit status means "it runs".
+/* What every daemon does the same way: the options --conf, --check-config,
+ * --user, --detach, --pidfile, --log-file, --log-level and --control; giving up
+ * root; and going to the background only after it is ready, so that its starter
+ * sees each start-up error and a zero exit status means "it runs".
  *
  *     struct ef_daemon daemon = {.program = "ef-analyzer"};
  *     ... ef_options_parse(groups with EF_DAEMON_GROUP(&daemon)) ...
@@ -23,7 +23,10 @@
 
 struct ef_daemon {
     const char *program;
+    const int *capabilities; /* What it needs when --user has it give up root; ends with -1. NULL: none. */
     bool detach;
+    bool check_only;  /* --check-config: the program says that its options are in order, and ends. */
+    const char *user; /* Whom to become, or NULL. */
     const char *pidfile, *log_file;
     const char *control; /* Path of the control socket, or NULL. */
     int ready_fd;        /* To the waiting parent; internal. */
@@ -36,12 +39,16 @@ extern const struct ef_option ef_daemon_option_table[];
         "Daemon options", ef_daemon_option_table, (daemon) \
     }
 
-/* Opens the log, locks the pidfile and, if asked, forks: the parent waits
- * until the child is ready or dead, and exits 0 or 1. Returns 0 or a negative
- * errno with `err` (-EBUSY: the pidfile belongs to a running process). */
+/* Opens the log, locks the pidfile, forks if asked (the parent waits until the
+ * child is ready or dead, and exits 0 or 1), and becomes the user. Returns 0 or a
+ * negative errno with `err` (-EBUSY: the pidfile belongs to a running process). */
 int ef_daemon_begin(struct ef_daemon *daemon, struct ef_error *err);
 
-/* Writes the pidfile, lets go of the terminal and releases the parent. */
+/* Says on stdout that the configuration is in order; returns 0, the exit status. */
+int ef_daemon_say_checked(const struct ef_daemon *daemon);
+
+/* Writes the pidfile, lets go of the terminal, releases the parent and tells the
+ * service manager. */
 int ef_daemon_ready(struct ef_daemon *daemon, struct ef_error *err);
 
 void ef_daemon_end(struct ef_daemon *daemon);

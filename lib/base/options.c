@@ -5,9 +5,10 @@
 #include "base/options.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/options_file.h"
 
 /* Optimal string alignment distance (Damerau-Levenshtein without repeated
  * edits), for words of up to 31 letters. */
@@ -67,21 +68,68 @@ find(const struct ef_option_group *groups, const char *name, size_t len, char le
 }
 
 static int
-unknown_option(const struct ef_option_group *groups, const char *word, struct ef_error *err)
+unknown_option(const struct ef_option_group *groups, const char *name, size_t len, struct ef_error *err)
 {
     enum { MAX = 64 };
     const char *names[MAX + 1] = {"help", "version"};
     size_t n = 2;
-    char name[64];
-    snprintf(name, sizeof name, "%.*s", (int) strcspn(word + 2, "="), word + 2);
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", (int) len, name);
     for (; groups->options; groups++) {
         for (const struct ef_option *o = groups->options; o->name && n < MAX; o++) {
             names[n++] = o->name;
         }
     }
-    const char *near = word[1] == '-' ? ef_nearest_word(name, names) : NULL;
-    return near ? ef_error_set(err, -EINVAL, "unknown option %.60s; did you mean --%s?", word, near)
-                : ef_error_set(err, -EINVAL, "unknown option %.60s; see --help", word);
+    const char *near = ef_nearest_word(word, names);
+    return near ? ef_error_set(err, -EINVAL, "unknown option --%.60s; did you mean --%s?", word, near)
+                : ef_error_set(err, -EINVAL, "unknown option --%.60s; see --help", word);
+}
+
+static int
+set_option(const struct ef_option_group *groups, const struct match *m, const char *value, struct ef_error *err)
+{
+    int rc = m->option->set(m->ctx, value, err);
+    return rc || !m->option->is_file ? rc : ef_options_read_file(groups, value, err);
+}
+
+int
+ef_options_apply(const struct ef_option_group *groups, const char *name, size_t len, const char *value,
+                 struct ef_error *err)
+{
+    struct match m = find(groups, name, len, 0);
+    if (!m.option) {
+        return unknown_option(groups, name, len, err);
+    }
+    if (m.option->argument && !value) {
+        return ef_error_set(err, -EINVAL, "option --%s needs a value (%s)", m.option->name, m.option->argument);
+    }
+    if (!m.option->argument && value) {
+        return ef_error_set(err, -EINVAL, "option --%s takes no value", m.option->name);
+    }
+    return set_option(groups, &m, value, err);
+}
+
+/* One word and, if the option wants a value and it is not in the word, the next
+ * one, at `argv[*i]`. */
+static int
+parse_word(const struct ef_option_group *groups, int argc, char *const argv[], int *i, struct ef_error *err)
+{
+    const char *word = argv[*i];
+    bool is_long = word[1] == '-';
+    const char *name = is_long ? word + 2 : word + 1, *equals = is_long ? strchr(name, '=') : NULL;
+    size_t len = equals ? (size_t) (equals - name) : strlen(name);
+    struct match m = is_long    ? find(groups, name, len, 0)
+                     : len == 1 ? find(groups, NULL, 0, *name)
+                                : (struct match){NULL, NULL};
+    if (!m.option) {
+        return is_long ? unknown_option(groups, name, len, err)
+                       : ef_error_set(err, -EINVAL, "unknown option %.60s; see --help", word);
+    }
+    const char *value = equals ? equals + 1 : NULL;
+    if (m.option->argument && !equals && *i + 1 < argc) {
+        value = argv[++*i];
+    }
+    return ef_options_apply(groups, m.option->name, strlen(m.option->name), value, err);
 }
 
 int
@@ -89,34 +137,16 @@ ef_options_parse(const struct ef_option_group *groups, int argc, char *const arg
 {
     int i;
     for (i = 1; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
-        const char *word = argv[i], *value = NULL;
-        if (!strcmp(word, "--")) {
+        if (!strcmp(argv[i], "--")) {
             return i + 1;
         }
-        if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
             return EF_OPTIONS_HELP;
         }
-        if (!strcmp(word, "--version")) {
+        if (!strcmp(argv[i], "--version")) {
             return EF_OPTIONS_VERSION;
         }
-        bool is_long = word[1] == '-';
-        const char *equals = is_long ? strchr(word, '=') : NULL;
-        size_t len = is_long ? (equals ? (size_t) (equals - word) : strlen(word)) - 2 : 0;
-        struct match m = is_long    ? find(groups, word + 2, len, 0)
-                         : !word[2] ? find(groups, NULL, 0, word[1])
-                                    : (struct match){NULL, NULL};
-        if (!m.option) {
-            return unknown_option(groups, word, err);
-        }
-        if (m.option->argument) {
-            value = equals ? equals + 1 : i + 1 < argc ? argv[++i] : NULL;
-            if (!value) {
-                return ef_error_set(err, -EINVAL, "option --%s needs a value (%s)", m.option->name, m.option->argument);
-            }
-        } else if (equals) {
-            return ef_error_set(err, -EINVAL, "option --%s takes no value", m.option->name);
-        }
-        int rc = m.option->set(m.ctx, value, err);
+        int rc = parse_word(groups, argc, argv, &i, err);
         if (rc) {
             return rc;
         }

@@ -13,6 +13,7 @@
 #ifndef EF_BASE_OPTIONS_H
 #define EF_BASE_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -25,6 +26,7 @@ struct ef_option {
     /* Called for each occurrence; `value` is NULL for a switch. Returns 0 or a
      * negative errno with `err`. */
     int (*set)(void *ctx, const char *value, struct ef_error *err);
+    bool is_file; /* The value names a file of options, which are read there and then; see options_file.h. */
 };
 
 struct ef_option_group {
@@ -42,6 +44,12 @@ struct ef_option_group {
  * negative errno with `err`, which names the option and, for an unknown one,
  * the nearest that exists. Options may also be written "--name=value". */
 int ef_options_parse(const struct ef_option_group *groups, int argc, char *const argv[], struct ef_error *err);
+
+/* Does what "--NAME=VALUE" does, or "--NAME" if `value` is NULL; `name` has `len`
+ * bytes. `value` must live as long as what the option sets. Returns 0 or a
+ * negative errno with `err`. */
+int ef_options_apply(const struct ef_option_group *groups, const char *name, size_t len, const char *value,
+                     struct ef_error *err);
 
 /* Writes the option part of --help to `out`. */
 void ef_options_print(const struct ef_option_group *groups, FILE *out);
