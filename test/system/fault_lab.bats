@@ -47,12 +47,14 @@ needs_bpf() { [ -e "$EF_BUILD/utilities/fabric/fault.bpf.o" ] || skip "built wit
 # address_of HOST
 address_of() { jq -r --arg n "$1" '.hosts[] | select(.name == $n).address' "$FABRIC_TOPOLOGY"; }
 
-# answers FROM TO COUNT [PING_ARGUMENT...]: how many pings were answered.
-answers() {
-    local from=$1 to=$2 count=$3
-    shift 3
-    fabric exec "$from" -- ping -q -i 0.005 -W 1 -c "$count" "$@" "$(address_of "$to")" | sed -nE 's/.* ([0-9]+) received.*/\1/p'
+# pings FROM TO COUNT [SIZE [INTERVAL]]: "ANSWERED LEAST_US GREATEST_US IN_ORDER".
+pings() {
+    local from=$1 to=$2
+    shift 2
+    fabric exec "$from" -- "$EF_SOURCE/test/system/pings.py" "$(address_of "$to")" "$@"
 }
+
+answers() { pings "$@" | cut -d' ' -f1; } # FROM TO COUNT [SIZE]: how many were answered
 
 # What a switch counts as lost or wrong at its ports.
 switch_complaints() { # SWITCH
@@ -123,8 +125,8 @@ all_answered() { [ "$(answers h1 h3 5)" = 5 ]; }
     local before
     before=$(all_complaints)
     fault add --kind size-drop --at leaf2:h3 --match 'frame.len > 1024'
-    [ "$(answers h1 h3 10 -s 982)" = 10 ] # 14 + 20 + 8 + 982 = 1024
-    [ "$(answers h1 h3 10 -s 983)" = 0 ]
+    [ "$(answers h1 h3 10 982)" = 10 ] # 14 + 20 + 8 + 982 = 1024
+    [ "$(answers h1 h3 10 984)" = 0 ]
     diff <(echo "$before") <(all_complaints)
 }
 
@@ -155,6 +157,58 @@ s = socket.socket(socket.AF_INET, socket.SOCK_RAW, 47)
 [s.sendto(bytes(40), (sys.argv[1], 0)) for _ in range(5)]' "$vip"
     [ "$(answers h3 h1 20)" = 20 ]
     until_true [ "$(hits)" = 5 ]
+}
+
+@test "delay: that much later, in order, and nothing is lost" {
+    needs_bpf
+    local before answered least ordered
+    before=$(all_complaints)
+    fault add --kind delay --delay 20ms --at leaf2:h3 --match icmp
+    read -r answered least _ ordered < <(pings h1 h3 50)
+    echo "$answered answered, least round trip $least us"
+    [ "$answered $ordered" = "50 1" ]
+    [ "$least" -ge 20000 ]
+    [ "$(hits)" = 50 ]
+    diff <(echo "$before") <(all_complaints)
+}
+
+@test "queue: a burst waits for its turn" {
+    needs_bpf
+    local answered most ordered
+    fault add --kind queue --rate 1mbit --at leaf2:h3 --match icmp
+    read -r answered _ most ordered < <(pings h1 h3 10 1400 0) # 11.5 ms each, sent at once.
+    echo "$answered answered, greatest round trip $most us"
+    [ "$answered $ordered" = "10 1" ]
+    [ "$most" -ge 90000 ]
+    [ "$(hits)" = 10 ]
+}
+
+# captured NODE INTERFACE FIELD FILTER: of the first 5 frames.
+captured() {
+    fabric exec "$1" -- timeout 20 tshark -n -l -i "$2" -Y "$4" -c 5 -T fields -e "$3" 2>/dev/null
+}
+
+@test "pfc-storm: pause frames leave at the port, or at a host" {
+    fault add --kind pfc-storm --at leaf1:spine1 --rate 200
+    captured spine1 leaf1 macc.opcode 'macc.opcode == 0x0101 && eth.src == 02:ef:0a:ff:00:01' >"$BATS_TEST_TMPDIR/opcodes"
+    [ "$(grep -c . "$BATS_TEST_TMPDIR/opcodes")" = 5 ]
+    fault clear
+    fault add --kind pfc-storm --at h4
+    [ "$(captured leaf2 h4 macc.cbfc.pause_time.c3 macc | sort -u)" = 65535 ]
+}
+
+@test "rdma-nack: NAK, RNR and congestion notifications of RoCEv2 arrive" {
+    fault add --kind rdma-nack --at h1 --seed 5
+    captured h3 eth0 infiniband.aeth.syndrome.error_code 'infiniband && ip.src == 10.1.0.11' >"$BATS_TEST_TMPDIR/codes"
+    [ "$(sort -u "$BATS_TEST_TMPDIR/codes")" = 0 ] || { cat "$BATS_TEST_TMPDIR/codes"; false; }
+    fault clear
+    fault add --kind rdma-nack --type rnr --at leaf1:h1 --match 'ip.dst == 10.2.0.12'
+    [ "$(captured h4 eth0 infiniband.aeth.syndrome.opcode infiniband | sort -u)" = 1 ]
+    fault clear
+    fault add --kind rdma-nack --type cnp --at h1 --match 'ip.dst == 10.2.0.12'
+    [ "$(captured h4 eth0 infiniband.bth.opcode infiniband | sort -u)" = 129 ]
+    run -2 fault add --kind rdma-nack --at leaf1:spine1
+    [[ $output == *"sent by a host"* ]]
 }
 
 @test "loop: packets go round until their TTL ends" {
@@ -220,6 +274,23 @@ for line in sys.stdin:
     fault list --json | jq -e 'map(.id) == [2]'
     run -1 fault clear 1
     [[ $output == *"there is no fault 1"* ]]
+}
+
+@test "down takes everything with it, also after a kill" {
+    needs_bpf
+    local pid
+    "$EF" --name eflab2 down 3>&-
+    "$EF" --name eflab2 up --spines 1 --leaves 2 --hosts-per-leaf 1 --collectors 0 3>&-
+    "$EF" --name eflab2 fault add --kind delay --delay 1ms --at leaf1:spine1 3>&-
+    "$EF" --name eflab2 fault add --kind pfc-storm --at h1 3>&-
+    "$EF" --name eflab2 fault add --kind switch-crash --at spine1 3>&-
+    pid=$(cat /run/everflow/eflab2/faults/1.pid)
+    kill -KILL "$pid"
+    pid=$(cat /run/everflow/eflab2/faults/2.pid)
+    "$EF" --name eflab2 down 3>&-
+    until_true [ ! -e "/proc/$pid" ]
+    [ ! -e /run/everflow/eflab2 ]
+    [ -z "$(ip netns list | grep ef-eflab2-)" ]
 }
 
 @test "what is wrong is said, and nothing is left of it" {

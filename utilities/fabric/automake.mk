@@ -15,8 +15,11 @@ utilities_fabric_libfabric_a_SOURCES = \
 	utilities/fabric/fault.c utilities/fabric/fault.h \
 	utilities/fabric/fault_bpf.h \
 	utilities/fabric/fault_crash.c \
+	utilities/fabric/fault_inject.c \
 	utilities/fabric/fault_match.c utilities/fabric/fault_match.h \
 	utilities/fabric/fault_params.h \
+	utilities/fabric/fault_process.c utilities/fabric/fault_process.h \
+	utilities/fabric/fault_relay.c \
 	utilities/fabric/fault_rules.c \
 	utilities/fabric/fault_silent.c \
 	utilities/fabric/fault_store.c \
@@ -60,4 +63,4 @@ utilities_fabric_ef_fabric_LDADD = utilities/fabric/libfabric.a $(EF_LIBS) $(LIB
 EXTRA_DIST += utilities/fabric/README.md
 dist_man_MANS += doc/man/ef-fabric.8
 EXTRA_DIST += test/system/fabric.bats
-EXTRA_DIST += test/system/fault_lab.bats
+EXTRA_DIST += test/system/fault_lab.bats test/system/pings.py

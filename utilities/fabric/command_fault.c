@@ -73,12 +73,13 @@ set_json(void *ctx, const char *value, struct ef_error *err)
 
 static const struct ef_option fault_option_table[] = {
     {"kind", 'k', "KIND",
-     "blackhole, random-drop, size-drop, corrupt, mirror-loss, loop,\n"
-     "ecmp-skew, switch-crash, link-down",
+     "blackhole, random-drop, size-drop, corrupt, mirror-loss, delay, queue,\n"
+     "loop, ecmp-skew, pfc-storm, rdma-nack, switch-crash, link-down",
      set_kind},
-    {"at", 'a', "SWITCH[:PORT]", "where; PORT is a number or a name, without it all ports", set_at},
+    {"at", 'a', "SWITCH[:PORT]", "where; PORT is a number or a name, without it all ports; some\nkinds take a HOST",
+     set_at},
     {"match", 'm', "FILTER", "which packets (default: all), such as \"tcp.dstport == 443\"", set_match},
-    {"rate", 'r', "RATE", "how much; a probability (0.01, 1%)", set_rate},
+    {"rate", 'r', "RATE", "how much: a probability (0.01, 1%), a bandwidth (5mbit) or\nframes a second", set_rate},
     {"delay", 'd', "TIME", "how long, such as 200us", set_delay},
     {"seed", 's', "N", "the same chance again (default 1)", set_seed},
     {"type", 'y', "TYPE", "of what is injected; see ef-fabric(8)", set_type},

@@ -15,8 +15,13 @@
 #include "utilities/fabric/netns.h"
 
 const struct ef_fault_kind *const ef_fault_kinds[] = {
-    &ef_fault_blackhole, &ef_fault_random_drop, &ef_fault_size_drop,    &ef_fault_corrupt,   &ef_fault_mirror_loss,
-    &ef_fault_loop,      &ef_fault_ecmp_skew,   &ef_fault_switch_crash, &ef_fault_link_down, NULL,
+    &ef_fault_blackhole,   &ef_fault_random_drop,
+    &ef_fault_size_drop,   &ef_fault_corrupt,
+    &ef_fault_mirror_loss, &ef_fault_delay,
+    &ef_fault_queue,       &ef_fault_loop,
+    &ef_fault_ecmp_skew,   &ef_fault_pfc_storm,
+    &ef_fault_rdma_nack,   &ef_fault_switch_crash,
+    &ef_fault_link_down,   NULL,
 };
 
 const struct ef_fault_kind *

@@ -96,11 +96,17 @@ int ef_fault_each_port(const struct ef_topology *t, const struct ef_fault *fault
 /* The program's parameters for a fault that does `action`. */
 struct ef_fault_params ef_fault_params_of(const struct ef_fault *fault, enum ef_fault_action action);
 
+/* The `count` of those that are BPF programs on ports. */
+void ef_fault_count_ports(const struct ef_topology *t, const struct ef_fault *fault,
+                          struct ef_fault_counters *counters);
+
 /* The kinds, by the file that has them. */
 extern const struct ef_fault_kind ef_fault_blackhole, ef_fault_random_drop, ef_fault_size_drop, ef_fault_corrupt,
-    ef_fault_mirror_loss;                                            /* fault_silent.c */
-extern const struct ef_fault_kind ef_fault_link_down;                /* fault_silent.c */
-extern const struct ef_fault_kind ef_fault_switch_crash;             /* fault_crash.c */
-extern const struct ef_fault_kind ef_fault_loop, ef_fault_ecmp_skew; /* fault_rules.c */
+    ef_fault_mirror_loss;                                                 /* fault_silent.c */
+extern const struct ef_fault_kind ef_fault_link_down;                     /* fault_silent.c */
+extern const struct ef_fault_kind ef_fault_switch_crash;                  /* fault_crash.c */
+extern const struct ef_fault_kind ef_fault_loop, ef_fault_ecmp_skew;      /* fault_rules.c */
+extern const struct ef_fault_kind ef_fault_delay, ef_fault_queue;         /* fault_relay.c */
+extern const struct ef_fault_kind ef_fault_pfc_storm, ef_fault_rdma_nack; /* fault_inject.c */
 
 #endif

@@ -47,8 +47,8 @@ count_port(const struct ef_topology_port *port, void *context_, struct ef_error 
     return 0;
 }
 
-static void
-count(const struct ef_topology *t, const struct ef_fault *fault, struct ef_fault_counters *counters)
+void
+ef_fault_count_ports(const struct ef_topology *t, const struct ef_fault *fault, struct ef_fault_counters *counters)
 {
     struct count_context context = {fault->id, counters};
     ef_fault_each_port(t, fault, count_port, &context, NULL);
@@ -103,7 +103,7 @@ const struct ef_fault_kind ef_fault_blackhole = {
     .takes_match = true,
     .start = start_drop,
     .stop = stop,
-    .count = count,
+    .count = ef_fault_count_ports,
 };
 
 const struct ef_fault_kind ef_fault_random_drop = {
@@ -115,7 +115,7 @@ const struct ef_fault_kind ef_fault_random_drop = {
     .default_rate = 0.1,
     .start = start_drop,
     .stop = stop,
-    .count = count,
+    .count = ef_fault_count_ports,
 };
 
 const struct ef_fault_kind ef_fault_size_drop = {
@@ -128,7 +128,7 @@ const struct ef_fault_kind ef_fault_size_drop = {
     .default_rate = 1,
     .start = start_size_drop,
     .stop = stop,
-    .count = count,
+    .count = ef_fault_count_ports,
 };
 
 const struct ef_fault_kind ef_fault_corrupt = {
@@ -140,7 +140,7 @@ const struct ef_fault_kind ef_fault_corrupt = {
     .default_rate = 0.1,
     .start = start_corrupt,
     .stop = stop,
-    .count = count,
+    .count = ef_fault_count_ports,
 };
 
 const struct ef_fault_kind ef_fault_mirror_loss = {
@@ -151,7 +151,7 @@ const struct ef_fault_kind ef_fault_mirror_loss = {
     .default_rate = 0.1,
     .start = start_mirror_loss,
     .stop = stop,
-    .count = count,
+    .count = ef_fault_count_ports,
 };
 
 /* --- A port that is down ---------------------------------------------------- */
