@@ -17,31 +17,39 @@ controller_libcontroller_a_SOURCES = \
 	controller/diagnoses.c controller/diagnoses.h \
 	controller/diagnosis_apps.c \
 	controller/document.c controller/document.h \
+	controller/drop_app.c controller/drop_app.h \
+	controller/drop_pattern.c controller/drop_pattern.h \
 	controller/everflow_row.c controller/everflow_row.h \
 	controller/everflow_rules.c controller/everflow_rules.h \
+	controller/fabric_map.c controller/fabric_map.h \
 	controller/fan_out.c controller/fan_out.h \
 	controller/hop_frame.c controller/hop_frame.h \
 	controller/managed_switch.c controller/managed_switch.h \
 	controller/peer_poll.c controller/peer_poll.h \
+	controller/probe_budget.c controller/probe_budget.h \
+	controller/probe_flow.c controller/probe_flow.h \
 	controller/probe_orders.c controller/probe_orders.h \
 	controller/probe_results.c controller/probe_results.h \
+	controller/probe_round.c controller/probe_round.h \
 	controller/round_trips.c controller/round_trips.h \
 	controller/rule_sets.c controller/rule_sets.h \
 	controller/shedding.c controller/shedding.h \
 	controller/state.c controller/state.h \
 	controller/state_operations.c controller/state_operations.h \
 	controller/state_tables.c controller/state_tables.h \
+	controller/statistics.h \
 	controller/steering.c controller/steering.h \
 	controller/text.h \
 	controller/topology.c controller/topology.h \
 	controller/topology_push.c controller/topology_push.h \
+	controller/trace_search.c controller/trace_search.h \
 	controller/trace_export.c controller/trace_export.h \
 	controller/trace_query.c controller/trace_query.h \
 	controller/trace_record.c controller/trace_record.h
 
 sbin_PROGRAMS += controller/ef-controller
 controller_ef_controller_SOURCES = controller/main.c
-controller_ef_controller_LDADD = controller/libcontroller.a $(EF_LIBS)
+controller_ef_controller_LDADD = controller/libcontroller.a $(EF_LIBS) -lm
 EXTRA_DIST += controller/README.md
 dist_pkgdata_DATA += controller/everflow.ovsschema
 dist_man_MANS += doc/man/ef-controller.8

@@ -8,6 +8,7 @@
 #include "controller/configuration.h"
 #include "controller/managed_switch.h"
 #include "controller/state.h"
+#include "controller/probe_budget.h"
 #include "controller/topology.h"
 #include "controller/topology_push.h"
 #include "net/http_server.h"
@@ -30,6 +31,7 @@ struct controller {
     struct probe_orders *probes;
     struct alerts *alerts;
     struct diagnoses *diagnoses;
+    struct probe_budget probe_budget; /* Of all diagnoses together. */
     struct steering *steering;
     struct rule_sets *rule_sets;
     struct ef_time started; /* Monotonic. */

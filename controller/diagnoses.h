@@ -65,7 +65,7 @@ enum {
 /* What was found. Texts are borrowed for the call; `link` and `details` are taken
  * over. */
 struct verdict {
-    char summary[400];      /* In plain language, one or two sentences. */
+    char summary[600];      /* In plain language, one or two sentences. */
     const char *kind;       /* "drop", "loop", "none" (nothing is wrong), ... */
     const char *device;     /* The switch at fault, by name; NULL: none, or not known. */
     json_t *link;           /* diagnosis_link(); NULL: none. */

@@ -6,6 +6,9 @@
 
 #include <stddef.h>
 
+#include "controller/drop_app.h"
+
 const struct diagnosis_app *const diagnosis_apps[] = {
+    &drop_app,
     NULL,
 };

@@ -173,6 +173,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     c->alerts = alerts_create();
     api_alerts_add(c);
     c->diagnoses = diagnoses_create(c);
+    probe_budget_init(&c->probe_budget, 60, 800, c->started);
     api_diagnoses_add(c);
     api_status_add(c);
     api_counters_add(c);
