@@ -32,7 +32,7 @@ static const char *const routings[] = {"openflow", "native", NULL};
 static const char *const drop_copies[] = {"none", "chosen", "all", NULL};
 static const char *const classes[] = {"tcp_syn", "tcp_fin", "tcp_rst", "debug", "bgp", "pfc", "rdma_nack", "cnp", NULL};
 
-static const char *const analyzer_keys[] = {"name", "url", "address", "weight", NULL};
+static const char *const analyzer_keys[] = {"name", "url", "address", "address6", "weight", NULL};
 static const char *const prober_keys[] = {"name", "url", NULL};
 static const char *const reshuffler_keys[] = {"name", "url", "vips", NULL};
 
@@ -78,9 +78,10 @@ typedef int read_rest(const struct doc_place *place, struct peer *peer, struct e
 static int
 read_analyzer(const struct doc_place *place, struct peer *peer, struct ef_error *err)
 {
-    struct doc_place address = doc_member(place, "address");
+    struct doc_place address = doc_member(place, "address"), address6 = doc_member(place, "address6");
     peer->address = json_string_value(address.value);
-    if (address.value && check_address(&address, err)) {
+    peer->address6 = json_string_value(address6.value);
+    if ((address.value && check_address(&address, err)) || (address6.value && check_address(&address6, err))) {
         return -EINVAL;
     }
     return doc_integer(place, "weight", 1, MAX_WEIGHT, 100, &peer->weight, err);

@@ -30,7 +30,8 @@
 /* A daemon that we ask. */
 struct peer {
     const char *name, *url;
-    const char *address; /* Analyzers: where copies go to; NULL: not our concern. */
+    const char *address;  /* Analyzers: where copies go to; NULL: not our concern. */
+    const char *address6; /* Beside an IPv4 address, where those go that come over IPv6; or NULL. */
     int64_t weight;
     json_t *vips;             /* Reshufflers: targets that lead to it; NULL: it is left alone. */
     const struct ef_tls *tls; /* Borrowed from the configuration; NULL: none. */

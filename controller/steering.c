@@ -61,9 +61,9 @@ wanted_analyzers(const struct configuration *c, const json_t *theirs)
         }
         const json_t *drains = json_object_get(find_by_name(theirs, a->name), "draining");
         wanted = wanted ? wanted : json_array();
-        json_array_append_new(wanted,
-                              json_pack("{s:s, s:s, s:I, s:s, s:b}", "name", a->name, "address", a->address, "weight",
-                                        (json_int_t) a->weight, "url", a->url, "draining", json_is_true(drains)));
+        json_array_append_new(wanted, json_pack("{s:s, s:s, s:s?, s:I, s:s, s:b}", "name", a->name, "address",
+                                                a->address, "address6", a->address6, "weight", (json_int_t) a->weight,
+                                                "url", a->url, "draining", json_is_true(drains)));
     }
     return wanted;
 }

@@ -41,11 +41,13 @@ analyzer_json(const struct ef_reshuffler *r, const struct ef_totals *totals, uns
 {
     const struct ef_plan *plan = ef_members_plan(&r->members);
     const struct ef_member *a = &plan->analyzers[i];
-    char address[INET6_ADDRSTRLEN];
-    return json_pack("{s:s, s:s, s:i, s:s?, s:b, s:s, s:I, s:o?}", "name", a->name, "address",
-                     ef_address_format(a->address, address), "weight", (int) a->weight, "url", *a->url ? a->url : NULL,
-                     "draining", a->is_draining, "state", states[plan->states[i]], "copies",
-                     (json_int_t) ef_reshuffler_copies_to(r, totals, i), "health", health_json(r->watch, i));
+    char address[INET6_ADDRSTRLEN], address6[INET6_ADDRSTRLEN];
+    return json_pack("{s:s, s:s, s:s?, s:i, s:s?, s:b, s:s, s:I, s:o?}", "name", a->name, "address",
+                     ef_address_format(a->address, address), "address6",
+                     ef_member_has_address6(a) ? ef_address_format(a->address6, address6) : NULL, "weight",
+                     (int) a->weight, "url", *a->url ? a->url : NULL, "draining", a->is_draining, "state",
+                     states[plan->states[i]], "copies", (json_int_t) ef_reshuffler_copies_to(r, totals, i), "health",
+                     health_json(r->watch, i));
 }
 
 json_t *

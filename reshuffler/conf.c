@@ -90,11 +90,12 @@ set_http(void *ctx, const char *value, struct ef_error *err)
 }
 
 static const struct ef_option options[] = {
-    {"vip", 0, "IP[,IP...]", "take copies sent to these addresses; required", add_vips},
-    {"analyzer", 'a', "NAME=IP[,weight=N][,url=URL]",
+    {"vip", 0, "IP[,IP...]", "take copies sent to these addresses, of IPv4, IPv6 or both; required", add_vips},
+    {"analyzer", 'a', "NAME=IP[,address6=IP][,weight=N][,url=URL]",
      "an analyzer to spread flows over; once for each, at least one unless --http\n"
-     "is there to be told of some. Its share is as its weight (1 to 1000, default\n"
-     "100); at the URL it is asked for its health, and left out while it is down",
+     "is there to be told of some. With VIPs of IPv4 and IPv6 it needs an address of\n"
+     "each. Its share is as its weight (1 to 1000, default 100); at the URL it is\n"
+     "asked for its health, and left out while it is down",
      add_analyzer},
     {"source", 's', "SPEC",
      "where copies come in, afpacket:IFACE[@NETNS], dpdk:DEVICE or pcap:FILE;\n"

@@ -65,7 +65,7 @@ explain_copy(const struct ef_plan *plan, const struct ef_decision *d, struct evb
                         "sent to:   %s (%s), %u bytes, TTL 64\n",
                         ef_packet_summary(&original, summary, sizeof summary), (unsigned long long) d->flow_hash,
                         (unsigned) (d->flow_hash % EF_STEER_SLOTS), EF_STEER_SLOTS, a->name,
-                        ef_address_format(a->address, to), d->len);
+                        ef_address_format(plan->destinations[d->version][d->analyzer], to), d->len);
     if (d->home != d->analyzer) {
         const char *what = plan->states[d->home] == EF_ANALYZER_DRAINING ? "draining" : "down";
         evbuffer_add_printf(reply, "instead of %s, to which the flow belongs and which is %s\n",

@@ -57,7 +57,7 @@ forward_one(struct ef_forwarder *f, struct chosen *c)
     struct ef_decision *d = &c->d;
     ef_plan_choose(f->plan, d);
     uint8_t *packet = ef_sink_forward(f->sink, c->frame, d->copy.outer_ip_offset, d->len);
-    ef_outer_ip_redirect(packet, f->plan->analyzers[d->analyzer].address);
+    ef_outer_ip_redirect(packet, f->plan->destinations[d->version][d->analyzer]);
     f->totals.steered[d->analyzer]++;
     if (EF_UNLIKELY(d->home != d->analyzer)) {
         bool drains = f->plan->states[d->home] == EF_ANALYZER_DRAINING;

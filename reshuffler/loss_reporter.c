@@ -27,7 +27,9 @@ send_to_all(const struct ef_loss_report *report, const struct ef_plan *plan, str
             continue;
         }
         struct ef_loss_report one = *report;
-        ef_loss_report_readdress(&one, plan->analyzers[i].address);
+        /* Over the version of IP of the first VIP, from which it comes. */
+        ef_loss_report_readdress(&one,
+                                 plan->destinations[ef_member_address_is_ipv6(plan->vips[0]) ? EF_IP6 : EF_IP4][i]);
         send_report(&one, sink);
     }
 }

@@ -20,6 +20,22 @@ ef_member_address_is_ipv6(const uint8_t address[16])
     return memcmp(address, mapped, sizeof mapped) != 0;
 }
 
+bool
+ef_member_has_address6(const struct ef_member *member)
+{
+    static const uint8_t none[16];
+    return memcmp(member->address6, none, sizeof none) != 0;
+}
+
+const uint8_t *
+ef_member_address_for(const struct ef_member *member, bool is_ipv6)
+{
+    if (is_ipv6 && ef_member_has_address6(member)) {
+        return member->address6;
+    }
+    return ef_member_address_is_ipv6(member->address) == is_ipv6 ? member->address : NULL;
+}
+
 /* An address of one machine: neither "any" nor multicast nor broadcast. */
 static bool
 is_unicast(const uint8_t address[16])
@@ -75,6 +91,32 @@ set_url(const char *text, struct ef_member *member, struct ef_error *err)
     return 0;
 }
 
+/* The address beside an IPv4 one. */
+static int
+set_address6(const char *text, struct ef_member *member, struct ef_error *err)
+{
+    uint8_t address[16];
+    int rc = ef_member_address_parse("analyzer: address6", text, address, err);
+    if (!rc && !ef_member_address_is_ipv6(address)) {
+        rc = ef_error_set(err, -EINVAL, "analyzer: address6: '%s' is not an IPv6 address", text);
+    }
+    if (!rc) {
+        memcpy(member->address6, address, sizeof address);
+    }
+    return rc;
+}
+
+static int
+check_addresses(const struct ef_member *member, struct ef_error *err)
+{
+    if (ef_member_has_address6(member) && ef_member_address_is_ipv6(member->address)) {
+        return ef_error_set(err, -EINVAL,
+                            "analyzer: '%s' has two IPv6 addresses; address6 is for beside an IPv4 address",
+                            member->name);
+    }
+    return 0;
+}
+
 /* --- The command line -------------------------------------------------------- */
 
 static int
@@ -84,8 +126,11 @@ set_word(const char *word, struct ef_member *member, struct ef_error *err)
     if (!strncmp(word, "url=", 4)) {
         return set_url(word + 4, member, err);
     }
+    if (!strncmp(word, "address6=", 9)) {
+        return set_address6(word + 9, member, err);
+    }
     if (strncmp(word, "weight=", 7)) {
-        return ef_error_set(err, -EINVAL, "analyzer: '%.60s' should read weight=N or url=URL", word);
+        return ef_error_set(err, -EINVAL, "analyzer: '%.60s' should read weight=N, url=URL or address6=ADDRESS", word);
     }
     if (ef_parse_u64(word + 7, "analyzer: weight", 1, EF_STEER_MAX_WEIGHT, &weight, err)) {
         return -EINVAL;
@@ -101,7 +146,8 @@ ef_member_parse(const char *text, struct ef_member *member, struct ef_error *err
     size_t name_len = strcspn(text, "=");
     ef_member_init(member);
     if (!text[name_len] || strlen(text + name_len + 1) >= sizeof copy) {
-        return ef_error_set(err, -EINVAL, "analyzer: '%.60s' should read NAME=ADDRESS[,weight=N][,url=URL]", text);
+        return ef_error_set(err, -EINVAL,
+                            "analyzer: '%.60s' should read NAME=ADDRESS[,address6=ADDRESS][,weight=N][,url=URL]", text);
     }
     snprintf(copy, sizeof copy, "%s", text + name_len + 1);
     char *word = strtok_r(copy, ",", &save);
@@ -110,7 +156,7 @@ ef_member_parse(const char *text, struct ef_member *member, struct ef_error *err
     while (!rc && (word = strtok_r(NULL, ",", &save))) {
         rc = set_word(word, member, err);
     }
-    return rc;
+    return rc ? rc : check_addresses(member, err);
 }
 
 /* --- JSON ----------------------------------------------------------------------- */
@@ -146,6 +192,13 @@ set_key(const char *key, const json_t *value, struct ef_member *member, struct e
     if (!strcmp(key, "name") && text) {
         return set_name(text, strlen(text), member, err);
     }
+    if (!strcmp(key, "address6") && json_is_null(value)) {
+        memset(member->address6, 0, sizeof member->address6);
+        return 0;
+    }
+    if (!strcmp(key, "address6") && text) {
+        return set_address6(text, member, err);
+    }
     if (!strcmp(key, "address") && text) {
         return ef_member_address_parse("analyzer", text, member->address, err);
     }
@@ -173,5 +226,5 @@ ef_member_from_json(const json_t *json, struct ef_member *member, struct ef_erro
     if (!memcmp(member->address, none, sizeof none)) {
         return ef_error_set(err, -EINVAL, "analyzer '%s': \"address\" is missing", member->name);
     }
-    return 0;
+    return check_addresses(member, err);
 }

@@ -178,6 +178,7 @@ ef_members_replace(struct ef_members *m, const struct ef_member members[], size_
     /* Two may have exchanged addresses: what is to change stands in nobody's way. */
     for (unsigned i = 0; i < next->n_analyzers; i++) {
         memset(next->analyzers[i].address, 0, sizeof next->analyzers[i].address);
+        memset(next->analyzers[i].address6, 0, sizeof next->analyzers[i].address6);
         next->analyzers[i].address[15] = (uint8_t) i;
         next->analyzers[i].address[0] = 0xff;
     }

@@ -55,7 +55,8 @@ ef_plan_put(struct ef_plan *plan, unsigned i, const struct ef_member *member, en
         if (!strcmp(other->name, member->name)) {
             return ef_error_set(err, -EEXIST, "analyzer: the name '%s' is there twice", member->name);
         }
-        if (!memcmp(other->address, member->address, 16)) {
+        if (!memcmp(other->address, member->address, 16) ||
+            (ef_member_has_address6(member) && !memcmp(other->address6, member->address6, 16))) {
             return ef_error_set(err, -EEXIST, "analyzer: '%s' and '%s' have the same address", other->name,
                                 member->name);
         }
@@ -88,26 +89,33 @@ is_vip(const struct ef_plan *plan, const uint8_t address[16])
     return false;
 }
 
-static int
-check_vips(const struct ef_plan *plan, struct ef_error *err)
+static void
+note_versions(struct ef_plan *plan)
 {
+    plan->serves[EF_IP4] = plan->serves[EF_IP6] = false;
     for (unsigned i = 0; i < plan->n_vips; i++) {
-        if (ef_member_address_is_ipv6(plan->vips[i]) != plan->is_ipv6) {
-            return ef_error_set(err, -EINVAL, "--vip: addresses of IPv4 and IPv6 mixed; start one reshuffler for each");
-        }
+        plan->serves[ef_member_address_is_ipv6(plan->vips[i]) ? EF_IP6 : EF_IP4] = true;
     }
-    return 0;
 }
 
+/* A copy keeps its source, so it goes on over the version of IP by which it came. */
 static int
-check_analyzer(const struct ef_plan *plan, const struct ef_member *a, struct ef_error *err)
+settle_destinations(struct ef_plan *plan, unsigned i, struct ef_error *err)
 {
-    if (ef_member_address_is_ipv6(a->address) != plan->is_ipv6) {
-        return ef_error_set(err, -EINVAL, "analyzer: '%s' needs an %s address, as the VIP has: a copy keeps its source",
-                            a->name, plan->is_ipv6 ? "IPv6" : "IPv4");
-    }
-    if (is_vip(plan, a->address)) {
-        return ef_error_set(err, -EINVAL, "analyzer: '%s' has the address of a VIP: copies would come back", a->name);
+    static const char *const names[] = {[EF_IP4] = "IPv4", [EF_IP6] = "IPv6"};
+    const struct ef_member *a = &plan->analyzers[i];
+    for (int version = EF_IP4; version <= EF_IP6; version++) {
+        const uint8_t *address = ef_member_address_for(a, version == EF_IP6);
+        if (plan->serves[version] && !address) {
+            return ef_error_set(
+                err, -EINVAL, "analyzer: '%s' needs an %s address%s: a copy keeps its source", a->name, names[version],
+                plan->serves[!version] ? " too (address6=), as there are VIPs of both versions" : ", as the VIP has");
+        }
+        if (address && is_vip(plan, address)) {
+            return ef_error_set(err, -EINVAL, "analyzer: '%s' has the address of a VIP: copies would come back",
+                                a->name);
+        }
+        memcpy(plan->destinations[version][i], address ? address : a->address, 16);
     }
     return 0;
 }
@@ -117,15 +125,15 @@ ef_plan_finish(struct ef_plan *plan, struct ef_error *err)
 {
     struct ef_steer_member members[EF_PLAN_MAX_ANALYZERS];
     size_t n = 0, n_away = 0;
-    plan->is_ipv6 = plan->n_vips && ef_member_address_is_ipv6(plan->vips[0]);
-    int rc = check_vips(plan, err);
+    int rc = 0;
+    note_versions(plan);
     for (unsigned i = 0; !rc && i < plan->n_analyzers; i++) {
         const struct ef_member *a = &plan->analyzers[i];
         bool is_away = plan->states[i] != EF_ANALYZER_UP;
         if (plan->states[i] == EF_ANALYZER_NONE) {
             continue;
         }
-        rc = check_analyzer(plan, a, err);
+        rc = settle_destinations(plan, i, err);
         n_away += is_away;
         members[n++] = (struct ef_steer_member){a->name, a->weight, (uint16_t) i, is_away};
     }
@@ -176,7 +184,9 @@ ef_plan_examine(const struct ef_plan *plan, const uint8_t *frame, uint32_t len, 
     }
     const uint8_t *ip = frame + d->copy.outer_ip_offset;
     /* The version too: an IPv6 header can carry the IPv4-mapped form of a VIP. */
-    if ((ip[0] >> 4 == 6) != plan->is_ipv6 || !is_vip(plan, d->copy.target_address)) {
+    d->version = ip[0] >> 4 == 6 ? EF_IP6 : EF_IP4;
+    bool is_for_ipv6 = ef_member_address_is_ipv6(d->copy.target_address);
+    if (is_for_ipv6 != (d->version == EF_IP6) || !is_vip(plan, d->copy.target_address)) {
         return EF_DROP_NOT_OUR_VIP;
     }
     why = ef_outer_ip_check(ip, len - d->copy.outer_ip_offset, &d->len);

@@ -33,18 +33,21 @@
 
 enum { EF_PLAN_MAX_VIPS = 16, EF_PLAN_MAX_ANALYZERS = 256 };
 
+enum ef_ip_version { EF_IP4, EF_IP6 };
+
 enum ef_analyzer_state { EF_ANALYZER_NONE, EF_ANALYZER_UP, EF_ANALYZER_DRAINING, EF_ANALYZER_DOWN };
 
 struct ef_plan {
-    bool is_ipv6;     /* All addresses are of one version: a copy keeps its source. */
+    bool serves[2];   /* Whether there are VIPs of IPv4, of IPv6; by enum ef_ip_version. */
     bool has_away;    /* Some analyzer has copies that are not sent to it. */
     bool is_all_away; /* Nobody is left to send copies to. */
     unsigned n_vips, n_analyzers;
     uint8_t vips[EF_PLAN_MAX_VIPS][16];
     struct ef_member analyzers[EF_PLAN_MAX_ANALYZERS];
-    uint8_t states[EF_PLAN_MAX_ANALYZERS]; /* enum ef_analyzer_state */
-    struct ef_steer *steer;                /* NULL without analyzers. */
-    uint64_t generation;                   /* See plan_cell.h. */
+    uint8_t destinations[2][EF_PLAN_MAX_ANALYZERS][16]; /* Their addresses by version, once finished. */
+    uint8_t states[EF_PLAN_MAX_ANALYZERS];              /* enum ef_analyzer_state */
+    struct ef_steer *steer;                             /* NULL without analyzers. */
+    uint64_t generation;                                /* See plan_cell.h. */
     struct ef_plan *next_retired;
 };
 
@@ -76,6 +79,7 @@ struct ef_decision {
     struct ef_copy copy;
     uint64_t flow_hash;
     uint32_t len;      /* Of the outer IP packet. */
+    uint8_t version;   /* enum ef_ip_version, of the outer packet. */
     unsigned analyzer; /* Index of the one that gets it ... */
     unsigned home;     /* ... and of the one it belongs to, another while that is away. */
 };

@@ -14,11 +14,12 @@
 #include "reshuffler/plan.h"
 
 static struct ef_plan *
-make_plan(const char *vip, const char *first, const char *second)
+make_plan(const char *vip, const char *other_vip, const char *first, const char *second)
 {
     struct ef_plan *plan = calloc(1, sizeof *plan);
-    if (!plan || ef_plan_add_vip(plan, vip, NULL) || ef_plan_add_analyzer(plan, first, NULL) ||
-        ef_plan_add_analyzer(plan, second, NULL) || ef_plan_finish(plan, NULL)) {
+    if (!plan || ef_plan_add_vip(plan, vip, NULL) || (other_vip && ef_plan_add_vip(plan, other_vip, NULL)) ||
+        ef_plan_add_analyzer(plan, first, NULL) || ef_plan_add_analyzer(plan, second, NULL) ||
+        ef_plan_finish(plan, NULL)) {
         abort();
     }
     return plan;
@@ -58,8 +59,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct ef_plan *plans[2];
     if (!plans[0]) {
-        plans[0] = make_plan("10.255.255.1", "a=10.1.0.21", "b=10.2.0.21");
-        plans[1] = make_plan("fd00::ff", "a=fd01::21", "b=fd02::21");
+        plans[0] = make_plan("10.255.255.1", NULL, "a=10.1.0.21", "b=10.2.0.21");
+        plans[1] =
+            make_plan("fd00::ff", "10.255.255.1", "a=10.1.0.21,address6=fd01::21", "b=10.2.0.21,address6=fd02::21");
     }
     if (size < 1 || size > 65536) {
         return 0;
@@ -72,7 +74,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(why < EF_N_DROP_REASONS);
     if (!why) {
         must(d.analyzer < plan->n_analyzers && d.copy.outer_ip_offset + d.len <= len);
-        check_redirect(frame + d.copy.outer_ip_offset, d.len, plan->analyzers[d.analyzer].address);
+        check_redirect(frame + d.copy.outer_ip_offset, d.len, plan->destinations[d.version][d.analyzer]);
     }
     return 0;
 }

@@ -133,8 +133,8 @@ start_capture() { # NAMESPACE INTERFACE FILE FILTER
     until_true grep -q 'listening on' "$3.log"
 }
 
-n_captured() { # FILE
-    tcpdump -n -r "$1" --count 2>/dev/null | cut -d' ' -f1
+n_captured() { # FILE [FILTER]
+    tcpdump -n -r "$1" --count ${2:+"$2"} 2>/dev/null | cut -d' ' -f1
 }
 
 captured() { # NUMBER FILE...
@@ -208,6 +208,35 @@ flows_of() { # FILE
     until_true captured "$n" "$D/a1.pcap" "$D/a2.pcap"
     tshark -r "$D/a1.pcap" -T fields -E occurrence=f -e ipv6.src -e ipv6.dst -e ipv6.hlim 2>/dev/null | sort -u >"$D/outer"
     diff "$D/outer" <(printf 'fd00:ff::%d\tfd99:1::2\t64\n' 1 2 3 4)
+}
+
+@test "one reshuffler serves IPv4 and IPv6, and a flow's copies meet, whichever way they come" {
+    local n m file
+    n=$(make_copies "$D/in.pcap" "$VIP" 100 3 4)
+    m=$(make_copies "$D/in6.pcap" "$VIP6" 100 3 4)
+    start_reshuffler --vip "$VIP,$VIP6" --analyzer a1=10.99.1.2,address6=fd99:1::2 \
+        --analyzer a2=10.99.2.2,address6=fd99:2::2
+    for file in a1 a2; do
+        start_capture "$file" a0 "$D/$file.pcap" "($IPV4_COPIES) or ($IPV6_COPIES)"
+    done
+    send "$D/in.pcap" --rate 20000
+    send "$D/in6.pcap" --rate 20000
+    until_true status_is ".copies_sent == $n + $m and $ADDS_UP and ([.drops[]] | add) == 0"
+    until_true captured $((n + m)) "$D/a1.pcap" "$D/a2.pcap"
+    for file in a1 a2; do
+        [ "$(n_captured "$D/$file.pcap" "ip dst 10.99.${file#a}.2")" -gt 100 ]
+        [ "$(n_captured "$D/$file.pcap" "ip6 dst fd99:${file#a}::2")" -gt 100 ]
+        [ "$(n_captured "$D/$file.pcap" "not (ip dst 10.99.${file#a}.2 or ip6 dst fd99:${file#a}::2)")" = 0 ]
+        flows_of "$D/$file.pcap" >"$D/$file.flows"
+    done
+    [ "$(wc -l <"$D/a1.flows")" -gt 25 ]
+    [ -z "$(comm -12 "$D/a1.flows" "$D/a2.flows")" ]
+    status_is '.vips == ["'"$VIP"'", "'"$VIP6"'"] and .analyzers[0].address == "10.99.1.2" and
+        .analyzers[0].address6 == "fd99:1::2"'
+    # An analyzer that could get only half of its flows' copies is refused.
+    [ "$(curl -s -o "$D/answer" -w '%{http_code}' --unix-socket "$D/http" -X POST -d '{"name": "a3", "address": "10.99.2.3"}' \
+        http://localhost/v1/analyzers)" = 400 ]
+    jq -e '.error.message | test("needs an IPv6 address too")' "$D/answer"
 }
 
 @test "copies of the patched Open vSwitch are forwarded, each" {

@@ -48,12 +48,18 @@ right_is_taken(void **state)
     assert_string_equal(conf.sink, "ip@there");
     assert_int_equal(conf.ring_bytes, 8 << 20);
     assert_string_equal(conf.name, "r7");
-    assert_false(conf.plan.is_ipv6);
+    assert_true(conf.plan.serves[EF_IP4] && !conf.plan.serves[EF_IP6]);
     ef_conf_deinit(&conf);
     rc = parse("--vip fd00::1 -s afpacket:eth0 -a a=fd00::2", &conf, &err);
     assert_int_equal(rc, 0);
-    assert_true(conf.plan.is_ipv6);
+    assert_true(conf.plan.serves[EF_IP6] && !conf.plan.serves[EF_IP4]);
     assert_string_equal(conf.sink, "ip");
+    ef_conf_deinit(&conf);
+    rc = parse("--vip 10.9.9.9,fd00::1 -s afpacket:eth0 -a a=10.0.0.1,address6=fd00::2,weight=7", &conf, &err);
+    assert_int_equal(rc, 0);
+    assert_true(conf.plan.serves[EF_IP4] && conf.plan.serves[EF_IP6]);
+    assert_int_equal(conf.plan.destinations[EF_IP4][0][15], 1);
+    assert_int_equal(conf.plan.destinations[EF_IP6][0][0], 0xfd);
     ef_conf_deinit(&conf);
 }
 
@@ -83,7 +89,13 @@ wrong_is_explained(void **state)
         {"--vip 10.9.9.9 -s pcap:x -a a=10.9.9.9", "copies would come back"},
         {"--vip 10.9.9.9 -s pcap:x -a a=fd00::1", "'a' needs an IPv4 address"},
         {"--vip fd00::1 -s pcap:x -a a=10.0.0.1", "'a' needs an IPv6 address"},
-        {"--vip fd00::1,10.9.9.9" OTHERS, "mixed"},
+        {"--vip fd00::1,10.9.9.9" OTHERS, "'a' needs an IPv6 address too (address6=)"},
+        {"--vip fd00::1,10.9.9.9 -s pcap:x -a a=fd00::2", "'a' needs an IPv4 address too"},
+        {"--vip fd00::1,10.9.9.9 -s pcap:x -a a=10.0.0.1,address6=fd00::1", "copies would come back"},
+        {"--analyzer a=10.0.0.1,address6=10.0.0.2", "address6: '10.0.0.2' is not an IPv6 address"},
+        {"--analyzer a=fd00::1,address6=fd00::2", "'a' has two IPv6 addresses"},
+        {"--analyzer a=10.0.0.1,address6=fd00::1 --analyzer b=10.0.0.2,address6=fd00::1",
+         "'a' and 'b' have the same address"},
         {"--source pcap:x --source pcap:x", "'pcap:x' is there twice"},
         {"--sink ip --sink ip", "--sink: only one"},
         {"--vip 10.9.9.9 --sink pcap:o --source pcap:y" OTHERS, "copies of one --source only"},
