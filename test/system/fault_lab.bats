@@ -276,6 +276,20 @@ for line in sys.stdin:
     [[ $output == *"there is no fault 1"* ]]
 }
 
+traffic_flows() {
+    fabric traffic status | jq -e '.running and .completed >= 10 and .datagrams_received >= 10 and .bytes > 10240 and .failed == 0'
+}
+
+@test "traffic: connections and datagrams between the hosts, until it is stopped" {
+    fabric traffic start --connections 20 --datagrams 20 --seed 2
+    run -1 fabric traffic start
+    [[ $output == *"has traffic already"* ]]
+    until_true traffic_flows
+    fabric traffic stop
+    fabric traffic status | jq -e '.running == false'
+    fabric traffic stop
+}
+
 @test "down takes everything with it, also after a kill" {
     needs_bpf
     local pid
@@ -283,6 +297,7 @@ for line in sys.stdin:
     "$EF" --name eflab2 up --spines 1 --leaves 2 --hosts-per-leaf 1 --collectors 0 3>&-
     "$EF" --name eflab2 fault add --kind delay --delay 1ms --at leaf1:spine1 3>&-
     "$EF" --name eflab2 fault add --kind pfc-storm --at h1 3>&-
+    "$EF" --name eflab2 traffic start 3>&-
     "$EF" --name eflab2 fault add --kind switch-crash --at spine1 3>&-
     pid=$(cat /run/everflow/eflab2/faults/1.pid)
     kill -KILL "$pid"

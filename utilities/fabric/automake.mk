@@ -9,6 +9,7 @@ utilities_fabric_libfabric_a_SOURCES = \
 	utilities/fabric/command_path.c \
 	utilities/fabric/command_status.c \
 	utilities/fabric/command_topology.c \
+	utilities/fabric/command_traffic.c \
 	utilities/fabric/command_up.c \
 	utilities/fabric/commands.h \
 	utilities/fabric/down.c \
@@ -18,7 +19,6 @@ utilities_fabric_libfabric_a_SOURCES = \
 	utilities/fabric/fault_inject.c \
 	utilities/fabric/fault_match.c utilities/fabric/fault_match.h \
 	utilities/fabric/fault_params.h \
-	utilities/fabric/fault_process.c utilities/fabric/fault_process.h \
 	utilities/fabric/fault_relay.c \
 	utilities/fabric/fault_rules.c \
 	utilities/fabric/fault_silent.c \
@@ -40,7 +40,9 @@ utilities_fabric_libfabric_a_SOURCES = \
 	utilities/fabric/topology_json.c \
 	utilities/fabric/trace_path.c utilities/fabric/trace_path.h \
 	utilities/fabric/unixctl.c utilities/fabric/unixctl.h \
-	utilities/fabric/up.c utilities/fabric/up.h
+	utilities/fabric/traffic.c utilities/fabric/traffic.h \
+	utilities/fabric/up.c utilities/fabric/up.h \
+	utilities/fabric/worker.c utilities/fabric/worker.h
 utilities_fabric_libfabric_a_CPPFLAGS = $(AM_CPPFLAGS) $(LIBBPF_CFLAGS) -DEF_DEFAULT_OVS_PREFIX='"$(abs_top_builddir)/ovs/install"'
 
 # Silent faults: a BPF program, which fault_bpf.c carries in it.

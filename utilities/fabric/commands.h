@@ -29,7 +29,7 @@ struct ef_fabric_command {
 };
 
 extern const struct ef_fabric_command ef_command_up, ef_command_down, ef_command_exec, ef_command_topology,
-    ef_command_status, ef_command_path, ef_command_flows, ef_command_fault;
+    ef_command_status, ef_command_path, ef_command_flows, ef_command_fault, ef_command_traffic;
 
 /* The fabric's name that is meant. */
 const char *ef_fabric_name_of(const struct ef_fabric_options *common);

@@ -26,6 +26,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "utilities/fabric/fault_params.h"
+#include "utilities/fabric/state.h"
 #include "utilities/fabric/topology.h"
 
 #define EF_FAULT_TEXT_SIZE 512 /* Of a filter. */
@@ -95,6 +96,9 @@ int ef_fault_each_port(const struct ef_topology *t, const struct ef_fault *fault
 
 /* The program's parameters for a fault that does `action`. */
 struct ef_fault_params ef_fault_params_of(const struct ef_fault *fault, enum ef_fault_action action);
+
+/* The pidfile of a fault's process; see worker.h. Returns `path`. */
+char *ef_fault_pidfile(const struct ef_topology *t, const struct ef_fault *fault, char path[EF_STATE_PATH_SIZE]);
 
 /* The `count` of those that are BPF programs on ports. */
 void ef_fault_count_ports(const struct ef_topology *t, const struct ef_fault *fault,

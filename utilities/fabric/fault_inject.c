@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "utilities/fabric/fault.h"
-#include "utilities/fabric/fault_process.h"
+#include "utilities/fabric/worker.h"
 #include "utilities/fabric/netns.h"
 
 #define FRAME_SIZE 128
@@ -176,12 +176,13 @@ run(void *injector)
 static int
 start_at(const struct ef_topology *t, const char *node, struct injector *in, struct ef_error *err)
 {
-    const struct ef_fault_work work = {prepare, run, in};
+    char pidfile[EF_STATE_PATH_SIZE];
+    const struct ef_work work = {prepare, run, in};
     char netns[EF_NETNS_NAME_SIZE];
     int here = ef_netns_here();
     int rc = ef_netns_enter(ef_topology_netns(t, node, netns), err);
     if (!rc) {
-        rc = ef_fault_process_start(t, in->fault, &work, err);
+        rc = ef_worker_start(ef_fault_pidfile(t, in->fault, pidfile), &work, err);
     }
     ef_netns_return(here);
     return rc;
@@ -190,7 +191,8 @@ start_at(const struct ef_topology *t, const char *node, struct injector *in, str
 static int
 stop(const struct ef_topology *t, const struct ef_fault *fault, struct ef_error *err)
 {
-    ef_fault_process_stop(t, fault);
+    char pidfile[EF_STATE_PATH_SIZE];
+    ef_worker_stop(ef_fault_pidfile(t, fault, pidfile));
     return 0;
 }
 

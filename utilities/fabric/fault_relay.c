@@ -28,7 +28,7 @@
 
 #include "utilities/fabric/fault.h"
 #include "utilities/fabric/fault_bpf.h"
-#include "utilities/fabric/fault_process.h"
+#include "utilities/fabric/worker.h"
 #include "utilities/fabric/memory.h"
 #include "utilities/fabric/netns.h"
 #include "utilities/fabric/run_command.h"
@@ -213,14 +213,15 @@ make_links(const char *outer, const char *inner, struct ef_error *err)
 static int
 start_here(const struct ef_topology *t, const struct ef_fault *fault, const char *port, struct ef_error *err)
 {
+    char pidfile[EF_STATE_PATH_SIZE];
     struct relay r = {.fault = fault, .port = port};
-    struct ef_fault_work work = {prepare, run, &r};
+    struct ef_work work = {prepare, run, &r};
     struct ef_fault_params params = ef_fault_params_of(fault, EF_FAULT_REDIRECT);
     char outer[IFNAMSIZ];
     name_links(fault, outer, r.inner);
     int rc = make_links(outer, r.inner, err);
     if (!rc) {
-        rc = ef_fault_process_start(t, fault, &work, err);
+        rc = ef_worker_start(ef_fault_pidfile(t, fault, pidfile), &work, err);
     }
     if (!rc) {
         params.interface = if_nametoindex(outer);
@@ -256,6 +257,7 @@ start(const struct ef_topology *t, const struct ef_fault *fault, struct ef_error
 static int
 stop_here(const struct ef_topology *t, const struct ef_fault *fault, const char *port, struct ef_error *err)
 {
+    char pidfile[EF_STATE_PATH_SIZE];
     char outer[IFNAMSIZ], inner[IFNAMSIZ];
     name_links(fault, outer, inner);
     int rc = ef_fault_bpf_detach(port, fault->id, err);
@@ -264,7 +266,7 @@ stop_here(const struct ef_topology *t, const struct ef_fault *fault, const char 
     }
     const struct timespec rest = {fault->delay_ns / EF_NS_PER_S, fault->delay_ns % EF_NS_PER_S};
     nanosleep(&rest, NULL);
-    ef_fault_process_stop(t, fault);
+    ef_worker_stop(ef_fault_pidfile(t, fault, pidfile));
     const char *argv[] = {"ip", "link", "del", "dev", outer, NULL};
     return if_nametoindex(outer) ? ef_run(argv, NULL, NULL, err) : 0;
 }

@@ -23,6 +23,14 @@ path_of(const struct ef_topology *t, uint32_t id, char path[EF_STATE_PATH_SIZE])
     return ef_state_path(t->name, FOLDER, file, path);
 }
 
+char *
+ef_fault_pidfile(const struct ef_topology *t, const struct ef_fault *fault, char path[EF_STATE_PATH_SIZE])
+{
+    char file[16];
+    snprintf(file, sizeof file, "%u.pid", fault->id);
+    return ef_state_path(t->name, FOLDER, file, path);
+}
+
 /* The numbers that are taken: a file is there, whatever is in it. */
 static size_t
 taken_ids(const struct ef_topology *t, bool taken[EF_MAX_FAULTS + 1])

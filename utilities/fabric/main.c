@@ -16,8 +16,8 @@
 #include "utilities/fabric/topology.h"
 
 static const struct ef_fabric_command *const commands[] = {
-    &ef_command_up,       &ef_command_down, &ef_command_exec,  &ef_command_status,
-    &ef_command_topology, &ef_command_path, &ef_command_flows, &ef_command_fault,
+    &ef_command_up,   &ef_command_down,  &ef_command_exec,  &ef_command_status,  &ef_command_topology,
+    &ef_command_path, &ef_command_flows, &ef_command_fault, &ef_command_traffic,
 };
 
 static int
@@ -164,7 +164,8 @@ main(int argc, char *argv[])
         return fail(&err, EF_EXIT_USAGE);
     }
     if (i >= argc) {
-        ef_error_set(&err, -EINVAL, "say what to do: up, down, exec, status, topology, path, flows, fault; see --help");
+        ef_error_set(&err, -EINVAL,
+                     "say what to do: up, down, exec, status, topology, path, flows, fault, traffic; see --help");
         return fail(&err, EF_EXIT_USAGE);
     }
     const struct ef_fabric_command *command = find_command(argv[i], &err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that some faults need while they last; see fault_process.h. */
+/* A process that outlives its command; see worker.h. */
 #include <config.h>
 
-#include "utilities/fabric/fault_process.h"
+#include "utilities/fabric/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,19 +18,10 @@
 #include <unistd.h>
 
 #include "utilities/fabric/process.h"
-#include "utilities/fabric/state.h"
 
 #define READY_MS 10000
 #define REPORT_FD 3 /* In the child: where it says how it went. */
 #define GRACE_MS 1000
-
-static char *
-pidfile_of(const struct ef_topology *t, const struct ef_fault *fault, char path[EF_STATE_PATH_SIZE])
-{
-    char file[16];
-    snprintf(file, sizeof file, "%u.pid", fault->id);
-    return ef_state_path(t->name, "faults", file, path);
-}
 
 /* --- The child -------------------------------------------------------------- */
 
@@ -48,6 +39,7 @@ leave_command(int report)
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
 }
 
 /* The file stays open, and so locked, until the process ends. */
@@ -63,7 +55,7 @@ hold_pidfile(const char *path, struct ef_error *err)
 
 /* Reports "+" or what went wrong. */
 static void
-be_child(const char *pidfile, const struct ef_fault_work *work)
+be_child(const char *pidfile, const struct ef_work *work)
 {
     struct ef_error err = EF_ERROR_INIT;
     int rc = hold_pidfile(pidfile, &err);
@@ -88,18 +80,15 @@ wait_for_report(int fd, struct ef_error *err)
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     ssize_t n = poll(&ready, 1, READY_MS) > 0 ? read(fd, report, sizeof report - 1) : -1;
     if (n <= 0) {
-        return ef_error_set(err, -EIO, "the fault's process did not start within %d s", READY_MS / 1000);
+        return ef_error_set(err, -EIO, "the process did not start within %d s", READY_MS / 1000);
     }
     return strcmp(report, "+") ? ef_error_set(err, -EIO, "%s", report) : 0;
 }
 
 int
-ef_fault_process_start(const struct ef_topology *t, const struct ef_fault *fault, const struct ef_fault_work *work,
-                       struct ef_error *err)
+ef_worker_start(const char *pidfile, const struct ef_work *work, struct ef_error *err)
 {
-    char path[EF_STATE_PATH_SIZE];
     int report[2];
-    pidfile_of(t, fault, path);
     if (pipe2(report, O_CLOEXEC)) {
         return ef_error_set(err, -errno, "pipe: %s", strerror(errno));
     }
@@ -107,7 +96,7 @@ ef_fault_process_start(const struct ef_topology *t, const struct ef_fault *fault
     pid_t pid = fork();
     if (!pid) {
         leave_command(report[1]);
-        be_child(path, work);
+        be_child(pidfile, work);
     }
     close(report[1]);
     int rc = pid < 0 ? ef_error_set(err, -errno, "fork: %s", strerror(errno)) : wait_for_report(report[0], err);
@@ -116,12 +105,11 @@ ef_fault_process_start(const struct ef_topology *t, const struct ef_fault *fault
 }
 
 void
-ef_fault_process_stop(const struct ef_topology *t, const struct ef_fault *fault)
+ef_worker_stop(const char *pidfile)
 {
-    char path[EF_STATE_PATH_SIZE];
-    pid_t pid = ef_pidfile_owner(pidfile_of(t, fault, path));
+    pid_t pid = ef_pidfile_owner(pidfile);
     if (pid) {
         ef_processes_stop(&pid, 1, GRACE_MS);
     }
-    unlink(path);
+    unlink(pidfile);
 }
