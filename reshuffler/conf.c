@@ -104,7 +104,7 @@ static const struct ef_option options[] = {
     {"sink", 0, "SPEC", "where copies go out, ip[@NETNS] (default ip), dpdk:DEVICE#MAC or pcap:FILE", set_sink},
     {"answer", 0, NULL,
      "answer ARP, neighbor solicitations and pings for the VIPs at the sources'\n"
-     "interfaces, where no kernel has them (afpacket only)",
+     "interfaces, where no kernel has them (afpacket and dpdk)",
      set_answer},
     {"ring", 0, "SIZE", "memory of each source's receive ring, 1M to 1G (default 32M)", set_ring},
     {"http", 0, "ADDRESS", "serve /v1/status, /v1/analyzers and /metrics, such as 127.0.0.1:8790 or unix:PATH",
@@ -130,8 +130,9 @@ check(struct ef_conf *conf, struct ef_error *err)
         return ef_error_set(err, -EINVAL, "--sink: a capture file takes the copies of one --source only");
     }
     for (unsigned i = 0; conf->answers && i < conf->n_sources; i++) {
-        if (strncmp(conf->sources[i], "afpacket:", 9)) {
-            return ef_error_set(err, -EINVAL, "--answer: only for sources afpacket:IFACE, not for '%.60s'",
+        if (strncmp(conf->sources[i], "afpacket:", 9) && strncmp(conf->sources[i], "dpdk:", 5)) {
+            return ef_error_set(err, -EINVAL,
+                                "--answer: only for sources afpacket:IFACE and dpdk:DEVICE, not for '%.60s'",
                                 conf->sources[i]);
         }
     }

@@ -43,6 +43,9 @@ examine(struct ef_forwarder *f, const struct ef_frame frames[], int n, struct ch
         enum ef_drop_reason why = ef_plan_examine(f->plan, frames[i].data, frames[i].len, frames[i].wire_len, &c->d);
         if (why) {
             f->totals.drops[why]++;
+            if (why == EF_DROP_NOT_A_COPY && f->responder) {
+                ef_port_responder_offer(f->responder, f->plan, frames[i].data, frames[i].len);
+            }
         } else {
             ef_ledger_enter(&f->ledger, &c->d.copy, frames[i].arrival);
             n_chosen++;

@@ -18,6 +18,7 @@
 #include "io/source.h"
 #include "reshuffler/ledger.h"
 #include "reshuffler/plan.h"
+#include "reshuffler/port_responder.h"
 #include "reshuffler/tally.h"
 
 struct ef_forwarder {
@@ -26,8 +27,9 @@ struct ef_forwarder {
     struct ef_totals totals;        /* The thread's own. */
     struct ef_sink_stats last_sink; /* What of the sink's counters is in totals. */
     struct ef_tally tally;
-    struct ef_ledger ledger;    /* What came from which switch. */
-    struct ef_time next_report; /* Monotonic. */
+    struct ef_port_responder *responder; /* For frames that are no copies, or NULL. Borrowed. */
+    struct ef_ledger ledger;             /* What came from which switch. */
+    struct ef_time next_report;          /* Monotonic. */
 };
 
 /* Forwards `n` frames, flushes the sink, and publishes the counters. */

@@ -156,7 +156,15 @@ open_responders(struct program *p, struct ef_error *err)
 {
     struct ef_reshuffler *r = &p->reshuffler;
     for (unsigned i = 0; p->conf.answers && i < p->conf.n_sources; i++) {
-        int rc = ef_responder_create(p->base, &r->members.cell, p->conf.sources[i], &r->responders[i], err);
+        if (!strncmp(p->conf.sources[i], "dpdk:", 5)) { /* Nobody else sees what comes there. */
+            int rc = ef_worker_answer(r->workers[i], err);
+            if (rc) {
+                return rc;
+            }
+            continue;
+        }
+        int rc =
+            ef_responder_create(p->base, &r->members.cell, p->conf.sources[i], &r->responders[r->n_responders], err);
         if (rc) {
             return rc;
         }

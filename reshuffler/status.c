@@ -97,17 +97,27 @@ static const char *const answer_kinds[EF_N_ANSWER_KINDS] = {
     [EF_ANSWER_PING] = "ping",
 };
 
-/* Of all responders. */
+static void
+add_answers(struct ef_responder_stats *sum, const struct ef_responder_stats *one)
+{
+    for (int k = 0; k < EF_N_ANSWER_KINDS; k++) {
+        sum->answers[k] += one->answers[k];
+    }
+    sum->limited += one->limited;
+}
+
+/* Of all responders, those of the workers' own ports too. */
 static struct ef_responder_stats
 sum_answers(const struct ef_reshuffler *r)
 {
     struct ef_responder_stats sum = {0}, one;
     for (unsigned i = 0; i < r->n_responders; i++) {
         ef_responder_stats(r->responders[i], &one);
-        for (int k = 0; k < EF_N_ANSWER_KINDS; k++) {
-            sum.answers[k] += one.answers[k];
-        }
-        sum.limited += one.limited;
+        add_answers(&sum, &one);
+    }
+    for (unsigned i = 0; i < r->n_workers; i++) {
+        ef_worker_answer_stats(r->workers[i], &one);
+        add_answers(&sum, &one);
     }
     return sum;
 }
@@ -117,7 +127,7 @@ static json_t *
 answers_json(const struct ef_reshuffler *r)
 {
     struct ef_responder_stats sum = sum_answers(r);
-    json_t *object = r->n_responders ? json_object() : NULL;
+    json_t *object = r->conf->answers ? json_object() : NULL;
     for (int k = 0; k < EF_N_ANSWER_KINDS; k++) {
         json_object_set_new(object, answer_kinds[k], json_integer((json_int_t) sum.answers[k]));
     }
@@ -181,7 +191,7 @@ get_metrics(struct ef_http_request *req, void *ctx)
     ef_metrics_single(&m, "everflow_congested", "gauge", "1 while copies come faster than they can be passed on",
                       r->congestion.is_congested);
     ef_analyzers_add_metrics(r, &totals, &m);
-    if (r->n_responders) {
+    if (r->conf->answers) {
         struct ef_responder_stats answers = sum_answers(r);
         ef_metrics_family(&m, "everflow_answers_total", "counter",
                           "questions for the VIPs that were answered, by kind");

@@ -28,6 +28,7 @@ struct ef_worker {
     atomic_int result;
     atomic_bool is_away;
     struct ef_forwarder forwarder;
+    struct ef_port_responder responder;
 };
 
 void
@@ -83,6 +84,20 @@ ef_worker_create(struct ef_plan_cell *plans, const char *source_spec, const char
     w->forwarder.sink = w->sink;
     *out = w;
     return 0;
+}
+
+int
+ef_worker_answer(struct ef_worker *w, struct ef_error *err)
+{
+    int rc = ef_port_responder_init(&w->responder, w->source, err);
+    w->forwarder.responder = rc ? NULL : &w->responder;
+    return rc;
+}
+
+void
+ef_worker_answer_stats(const struct ef_worker *w, struct ef_responder_stats *stats)
+{
+    ef_port_responder_stats(&w->responder, stats);
 }
 
 /* The interface went away, or is there again; the source looks for it. */

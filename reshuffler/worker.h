@@ -26,6 +26,13 @@ struct ef_worker;
 int ef_worker_create(struct ef_plan_cell *plans, const char *source_spec, const char *sink_spec, uint64_t ring_bytes,
                      int notify_fd, struct ef_worker **worker, struct ef_error *err);
 
+/* Has it answer for the VIPs at its source's port (port_responder.h); before it
+ * starts. Returns 0, or a negative errno with `err`. */
+int ef_worker_answer(struct ef_worker *worker, struct ef_error *err);
+
+/* What it answered; all zero if it does not. */
+void ef_worker_answer_stats(const struct ef_worker *worker, struct ef_responder_stats *stats);
+
 int ef_worker_start(struct ef_worker *worker, struct ef_error *err);
 
 /* Stops the thread, within a tenth of a second and after its burst. */

@@ -84,6 +84,21 @@ ef_source_is_lossless(const struct ef_source *source)
     return !source->class->overflows;
 }
 
+int
+ef_source_enable_replies(struct ef_source *source, uint8_t mac[6], struct ef_error *err)
+{
+    if (!source->class->enable_replies) {
+        return ef_error_set(err, -EOPNOTSUPP, "a source %s sends nothing", source->class->usage);
+    }
+    return source->class->enable_replies(source, mac, err);
+}
+
+int
+ef_source_reply(struct ef_source *source, const uint8_t *frame, uint32_t len)
+{
+    return source->class->reply(source, frame, len);
+}
+
 void
 ef_source_stats(const struct ef_source *source, struct ef_source_stats *stats)
 {

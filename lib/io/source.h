@@ -65,6 +65,15 @@ const char *ef_source_error(const struct ef_source *source);
  * in time is lost (an interface). */
 bool ef_source_is_lossless(const struct ef_source *source);
 
+/* Lets frames be sent out of the interface that the source takes them from, and
+ * says its address. Before the source's thread starts. Returns 0, or -EOPNOTSUPP
+ * (only DPDK's ports can) or another negative errno with `err`. */
+int ef_source_enable_replies(struct ef_source *source, uint8_t mac[6], struct ef_error *err);
+
+/* Sends one Ethernet frame so; on the thread that receives. Returns 0, or
+ * -EAGAIN if it could not be sent now. */
+int ef_source_reply(struct ef_source *source, const uint8_t *frame, uint32_t len);
+
 /* May be called by any thread. */
 void ef_source_stats(const struct ef_source *source, struct ef_source_stats *stats);
 

@@ -18,6 +18,10 @@ struct ef_source_class {
     /* As ef_source_receive(); sets source->error with each negative errno. */
     int (*receive)(struct ef_source *source, struct ef_frame *frames, int max, int timeout_ms);
 
+    /* As ef_source_enable_replies() and ef_source_reply(); NULL: cannot. */
+    int (*enable_replies)(struct ef_source *source, uint8_t mac[6], struct ef_error *err);
+    int (*reply)(struct ef_source *source, const uint8_t *frame, uint32_t len);
+
     /* How many frames were lost so far, by any thread; NULL: never one. */
     uint64_t (*overflows)(struct ef_source *source);
 };

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <rte_ethdev.h>
+#include <rte_ether.h>
 #include <rte_mbuf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,13 @@
 #include "io/dpdk_port.h"
 #include "io/source_class.h"
 
-enum { EAGER_POLLS = 200, POLL_US = 50, WHOLE_BYTES = 65535 };
+enum { EAGER_POLLS = 200, POLL_US = 50, WHOLE_BYTES = 65535, REPLY_BUFFERS = 2047 };
 
 struct dpdk_source {
     struct ef_source source;
     struct ef_dpdk_port *port;
-    uint16_t queue;
+    uint16_t queue, reply_queue;
+    struct rte_mempool *reply_pool; /* NULL: no replies. */
     unsigned n_held;
     struct rte_mbuf *held[EF_BURST];
     uint8_t *whole; /* WHOLE_BYTES for one frame in pieces at a time. */
@@ -68,6 +70,7 @@ dpdk_close(struct ef_source *source)
         rte_pktmbuf_free_bulk(s->held, s->n_held);
     }
     ef_dpdk_port_close(s->port);
+    ef_dpdk_pool_retire(s->reply_pool);
     free(s->whole);
     free(s);
 }
@@ -161,6 +164,36 @@ dpdk_receive(struct ef_source *source, struct ef_frame *frames, int max, int tim
     return n;
 }
 
+static int
+dpdk_enable_replies(struct ef_source *source, uint8_t mac[6], struct ef_error *err)
+{
+    struct dpdk_source *s = dpdk_of(source);
+    int queue = ef_dpdk_port_take_tx(s->port, err);
+    if (queue < 0) {
+        return queue;
+    }
+    s->reply_queue = (uint16_t) queue;
+    s->reply_pool = ef_dpdk_pool_create(REPLY_BUFFERS, s->port->mtu + RTE_ETHER_HDR_LEN);
+    memcpy(mac, s->port->mac, sizeof s->port->mac);
+    return s->reply_pool ? 0 : ef_error_set(err, -ENOMEM, "DPDK has no memory for %d buffers", REPLY_BUFFERS);
+}
+
+static int
+dpdk_reply(struct ef_source *source, const uint8_t *frame, uint32_t len)
+{
+    struct dpdk_source *s = dpdk_of(source);
+    struct rte_mbuf *m = len <= (uint32_t) s->port->mtu + RTE_ETHER_HDR_LEN ? rte_pktmbuf_alloc(s->reply_pool) : NULL;
+    if (!m) {
+        return -EAGAIN;
+    }
+    memcpy(rte_pktmbuf_append(m, (uint16_t) len), frame, len);
+    if (!rte_eth_tx_burst(s->port->id, s->reply_queue, &m, 1)) {
+        rte_pktmbuf_free(m);
+        return -EAGAIN;
+    }
+    return 0;
+}
+
 /* Those of a port with several queues are told by its first source. */
 static uint64_t
 dpdk_overflows(struct ef_source *source)
@@ -179,5 +212,7 @@ const struct ef_source_class ef_source_dpdk_class = {
     .open = dpdk_open,
     .close = dpdk_close,
     .receive = dpdk_receive,
+    .enable_replies = dpdk_enable_replies,
+    .reply = dpdk_reply,
     .overflows = dpdk_overflows,
 };

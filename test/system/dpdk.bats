@@ -110,6 +110,53 @@ arrived() {
     wait_until 10 tap_arrived
 }
 
+# answering_reshuffler SPEC: its port is its own, no kernel has the VIPs.
+answering_reshuffler() {
+    ip netns exec "$NS" "$EF_BUILD/reshuffler/ef-reshuffler" --vip 10.255.255.1,fd00::1 --source "$1" \
+        --sink pcap:/dev/null --analyzer a=10.99.1.2,address6=fd99::2 --answer --http "unix:$PWD/r.sock" >r.log 2>&1 3>&- &
+    PIDS+=($!)
+    wait_until 10 curl -sf -o /dev/null --unix-socket r.sock http://x/v1/status
+}
+
+# ask IFACE: the kernel behind the port finds the VIPs by ARP and ND, and pings them.
+ask() {
+    ip -n "$NS" address add 10.255.255.2/24 dev "$1"
+    ip -n "$NS" address add fd00::2/64 dev "$1" nodad
+    ip netns exec "$NS" ping -nqc 3 -i 0.2 -W 2 10.255.255.1
+    ip netns exec "$NS" ping -nqc 3 -i 0.2 -W 2 fd00::1
+    ip netns exec "$NS" ping -nqc 1 -W 2 -s 1400 -M "do" 10.255.255.1
+    run ! ip netns exec "$NS" ping -nqc 1 -W 1 10.255.255.3
+    run ! ip netns exec "$NS" ping -nqc 1 -W 1 fd00::3
+    curl -sf --unix-socket r.sock http://x/v1/status | jq -e '.answers.arp >= 1 and .answers.nd >= 1 and
+        .answers.ping == 7 and .answers.limited == 0 and .copies_received == ([.drops[]] | add)'
+}
+
+@test "--answer on a veth's packet socket: ARP, ND and ping from the kernel at the other end" {
+    ip netns add "$NS"
+    ip -n "$NS" link add s0 type veth peer name r0
+    ip -n "$NS" link set s0 up
+    ip -n "$NS" link set r0 up
+    answering_reshuffler dpdk:net_af_packet0,iface=r0
+    ask s0
+    ip -n "$NS" neighbor show 10.255.255.1 dev s0 | grep -q "$(ip -n "$NS" -j link show r0 | jq -r '.[0].address')"
+    # Of a flood of questions only so many are answered, and copies still go on.
+    ip netns exec "$NS" ping -nqfc 3000 10.255.255.1 >ping.log 3>&- &
+    PIDS+=($!)
+    ip netns exec "$NS" "$EF_BUILD/utilities/replay/ef-replay" --packets 100 --sink ip >said
+    went_on() {
+        curl -sf --unix-socket r.sock http://x/v1/status | jq -e --argjson n "$(awk '{print $1}' said)" \
+            '.copies_sent == $n and .answers.limited + .answers.ping > 1000' >/dev/null
+    }
+    wait_until 10 went_on
+    curl -sf --unix-socket r.sock http://x/metrics | grep -q '^everflow_answers_total{kind="nd"} [1-9]'
+}
+
+@test "--answer on a tap: the kernel's own ARP, ND and ping" {
+    ip netns add "$NS"
+    answering_reshuffler dpdk:net_tap0,iface=eftap0
+    ask eftap0
+}
+
 @test "what cannot be opened says why" {
     local spec analyzer=$EF_BUILD/analyzer/ef-analyzer
     run -1 --separate-stderr "$analyzer" --name d --source dpdk:net_nothing0

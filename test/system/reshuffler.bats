@@ -491,7 +491,7 @@ refused() { # EXIT_STATUS TEXT ARGUMENT...
     refused 1 "no network namespace 'nope'" "${common[@]}" --source afpacket:r0@nope
     refused 1 "no network namespace 'nope'" "${common[@]}" --source "afpacket:r0@$NS-r" --sink ip@nope
     refused 1 "No such file" "${common[@]}" --source "pcap:$D/nope"
-    refused 2 "--answer: only for sources afpacket:IFACE" "${common[@]}" --source "pcap:$D/nope" --sink "pcap:$D/x" --answer
+    refused 2 "--answer: only for sources afpacket:IFACE and dpdk:DEVICE" "${common[@]}" --source "pcap:$D/nope" --sink "pcap:$D/x" --answer
     refused 1 "only served on loopback" "${common[@]}" --source "afpacket:r0@$NS-r" --http 0.0.0.0:0
 }
 
