@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs faults one after the other in a fabric on which the suite runs, and notes
+what the suite says about each.
+
+usage: matrix.py --fabric NAME --label LABEL --controller URL --ef-fabric PROGRAM
+                 --results FILE [--placements N] [--kinds A,B] [--seed N]
+
+For each kind of fault and placement:
+
+    add the fault -> wait until it has hit a packet -> poll /v1/alerts until a right
+    verdict is there or time is out -> clear the fault -> wait until all is quiet
+
+and as many times the same without a fault. Each run is a line of JSON in FILE,
+which table.py makes a table of. All waiting has an end.
+"""
+import argparse
+import json
+import re
+import sys
+import time
+
+import placements
+from suite import Suite, parse_time
+
+HIT_S = 20  # Until the fault has met a packet,
+VERDICT_S = 20  # from then on until it is found,
+QUIET_S = 2  # without news after it was cleared,
+SETTLE_S = 25  # for at most so long.
+CLEAN_S = 10  # A run without a fault.
+POLL_S = 0.2
+
+
+# --- What the suite says -------------------------------------------------------
+
+
+def walk(json_value):
+    """All objects in a JSON value."""
+    if isinstance(json_value, dict):
+        yield json_value
+        for value in json_value.values():
+            yield from walk(value)
+    elif isinstance(json_value, list):
+        for value in json_value:
+            yield from walk(value)
+
+
+class Finding:
+    """What an alert or a verdict names."""
+
+    def __init__(self, document):
+        self.devices, self.links, self.classes = set(), set(), []
+        for part in walk(document):
+            device, link = part.get("device"), part.get("link")
+            if isinstance(device, str) and device:
+                self.devices.add(device)
+            if isinstance(link, dict) and link.get("from") and link.get("to"):
+                self.links.add(frozenset((link["from"], link["to"])))
+            if isinstance(part.get("class"), str):
+                self.classes.append(part["class"])
+
+    def names_something(self):
+        return bool(self.devices or self.links)
+
+    def has_device(self, placement):
+        return bool(self.devices & placement.devices)
+
+    def has_link(self, placement):
+        return placement.link is not None and placement.link in self.links
+
+    def has_class(self, placement):
+        return any(re.search(placement.classes, text) for text in self.classes)
+
+    def is_wrong(self, placement):
+        """It names devices or links, and not one of them is right."""
+        return self.names_something() and not self.has_device(placement) and not self.has_link(placement)
+
+
+def evidence_of(suite, alert):
+    """The alert with the verdicts of the diagnoses that it names."""
+    documents = [alert]
+    for part in walk(alert.get("evidence")):
+        identifier = part.get("diagnosis")
+        if isinstance(identifier, str):
+            diagnosis = suite.diagnosis(identifier)
+            if diagnosis:
+                documents.append(diagnosis.get("verdict"))
+    return documents
+
+
+def alert_is_of(alert, since):
+    """True if it was raised or seen again after `since`."""
+    return (parse_time(alert.get("last")) or 0) >= since
+
+
+# --- One run -------------------------------------------------------------------
+
+
+class Run:
+    def __init__(self, suite, placement):
+        self.suite, self.placement = suite, placement
+        self.started = time.time()
+        self.first_hit = None
+        self.times = {}  # detected, device, link, class -> seconds since 1970
+        self.said, self.wrong = {}, {}
+        self.order = None
+
+    def note_hit(self):
+        if self.first_hit is None:
+            for fault in self.suite.faults():
+                if "first_hit" not in fault:
+                    self.first_hit = parse_time(fault["since"])  # Nobody counts: it acts from then on.
+                elif fault["first_hit"]:
+                    self.first_hit = parse_time(fault["first_hit"])
+        return self.first_hit is not None
+
+    def note(self, what, is_so):
+        if is_so:
+            self.times.setdefault(what, time.time())
+
+    def note_finding(self, text, documents):
+        finding = Finding(documents)
+        placement = self.placement
+        if finding.is_wrong(placement):
+            self.wrong[text] = sorted(finding.devices)
+            return
+        self.note("detected", True)
+        self.note("device", finding.has_device(placement))
+        self.note("link", finding.has_link(placement))
+        self.note("class", placement.classes and finding.has_class(placement))
+
+    def look(self):
+        for alert in self.suite.alerts():
+            if alert_is_of(alert, self.started):
+                self.said[alert["id"]] = alert["summary"]
+                self.note_finding(alert["summary"], evidence_of(self.suite, alert))
+        if self.order:
+            diagnosis = self.suite.diagnosis(self.order)
+            verdict = diagnosis and diagnosis.get("verdict")
+            if verdict and verdict.get("kind") != "none":
+                self.said[self.order] = verdict["summary"]
+                self.note_finding(verdict["summary"], [verdict])
+
+    def ask_for_diagnosis(self):
+        if self.placement.order and self.order is None:
+            answer = self.suite.ask("/v1/diagnoses", self.placement.order)
+            self.order = answer["id"] if answer and "id" in answer else ""
+
+    def is_complete(self):
+        wanted = {"detected", "device"}
+        wanted |= {"link"} if self.placement.link else set()
+        wanted |= {"class"} if self.placement.classes else set()
+        return wanted <= set(self.times)
+
+    def wait_for_verdict(self):
+        deadline = time.time() + HIT_S
+        while time.time() < deadline and not self.note_hit():
+            time.sleep(POLL_S)
+        if self.first_hit is None:
+            return
+        self.ask_for_diagnosis()
+        deadline = time.time() + VERDICT_S
+        while time.time() < deadline and not self.is_complete():
+            self.look()
+            time.sleep(POLL_S)
+        self.look()
+
+    def result(self):
+        placement, start = self.placement, self.first_hit
+        return {
+            "fault": placement.describe(),
+            "hit": start is not None,
+            "has_link": placement.link is not None,
+            "has_class": placement.classes is not None,
+            "seconds": {k: round(max(0.0, v - start), 2) for k, v in self.times.items()} if start else {},
+            "said": sorted(set(self.said.values())),
+            "wrong": sorted(self.wrong),
+        }
+
+
+def settle(suite):
+    """Waits until nothing new is said and nothing is being diagnosed."""
+    end = time.time() + SETTLE_S
+    quiet_since, before = time.time(), None
+    while time.time() < end:
+        suite.resolve_alerts()
+        now = [len(suite.alerts()), [d["id"] for d in suite.running_diagnoses()]]
+        if now != before or now[1]:
+            quiet_since, before = time.time(), now
+        if time.time() - quiet_since >= QUIET_S:
+            return True
+        time.sleep(POLL_S)
+    return False
+
+
+def run_fault(suite, placement):
+    run = Run(suite, placement)
+    suite.fabric("fault", "add", *placement.arguments())
+    try:
+        run.wait_for_verdict()
+    finally:
+        suite.fabric("fault", "clear")
+    return run.result()
+
+
+def run_clean(suite):
+    """Without a fault: whatever is said is a false alarm."""
+    started = time.time()
+    time.sleep(CLEAN_S)
+    alarms = [a["summary"] for a in suite.alerts() if alert_is_of(a, started)]
+    return {"fault": None, "said": sorted(set(alarms)), "wrong": sorted(set(alarms))}
+
+
+# --- All runs ------------------------------------------------------------------
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser(description="the fault matrix in one fabric")
+    for name in ("fabric", "label", "controller", "ef-fabric", "results"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--placements", type=int, default=12)
+    parser.add_argument("--kinds", default=",".join(placements.KINDS))
+    parser.add_argument("--seed", default="1")
+    return parser.parse_args()
+
+
+def show(result):
+    seconds = result.get("seconds", {})
+    found = " ".join("%s %.1fs" % (k, v) for k, v in sorted(seconds.items(), key=lambda item: item[1]))
+    state = found if result["kind"] == "none" or result.get("hit") else "met no packet"
+    print("%s %-13s %-3s %s" % (result["label"], result["kind"], result["number"], state or "nothing said"), flush=True)
+    print("    %s" % (result["fault"] or "(no fault)"))
+    for text in result["said"]:
+        print("    %s %s" % ("WRONG:" if text in result["wrong"] else "said:", text), flush=True)
+
+
+def main():
+    options = read_arguments()
+    suite = Suite(options.controller, options.ef_fabric, options.fabric)
+    topology = suite.topology()
+    kinds = options.kinds.split(",")
+    unknown = [k for k in kinds if k not in placements.KINDS]
+    if unknown:
+        sys.exit("no such kind: %s; there are %s" % (", ".join(unknown), ", ".join(placements.KINDS)))
+    with open(options.results, "a", encoding="utf-8") as results:
+
+        def note(kind, number, result):
+            result.update(kind=kind, number=number, label=options.label, settled=settle(suite))
+            results.write(json.dumps(result) + "\n")
+            results.flush()
+            show(result)
+
+        # Side by side, so that a run that is cut off has some of everything.
+        for number in range(1, options.placements + 1):
+            note("none", number, run_clean(suite))
+            for kind in kinds:
+                placement = placements.placement(topology, kind, "%s/%d" % (options.seed, number))
+                note(kind, number, run_fault(suite, placement))
+
+
+main()
