@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "io/dpdk_clock.h"
 
 enum {
     MAX_PORTS = 32,
@@ -126,6 +127,7 @@ start_dpdk(struct ef_error *err)
                             rte_strerror(rte_errno));
     }
     is_started = true;
+    ef_dpdk_clock_prepare();
     return 0;
 }
 
@@ -240,7 +242,7 @@ configure(struct ef_dpdk_port *p, struct ef_error *err)
     }
     p->n_tx = EF_MAX(p->n_tx_taken, 1u); /* No more: the other end of a memif has no more either. */
     choose_rss(&info, p->n_rx, &conf);
-    conf.rxmode.offloads = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
+    conf.rxmode.offloads = info.rx_offload_capa & (RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_TIMESTAMP);
     rc = rte_eth_dev_configure(p->id, (uint16_t) p->n_rx, (uint16_t) p->n_tx, &conf);
     if (rc) { /* Without the innermost, then, and as many queues either way, which a tap wants. */
         conf.rx_adv_conf.rss_conf.rss_hf &= info.flow_type_rss_offloads;

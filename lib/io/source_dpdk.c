@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/parse_number.h"
+#include "io/dpdk_clock.h"
 #include "io/dpdk_port.h"
 #include "io/source_class.h"
 
@@ -24,6 +25,7 @@ struct dpdk_source {
     struct ef_dpdk_port *port;
     uint16_t queue, reply_queue;
     struct rte_mempool *reply_pool; /* NULL: no replies. */
+    struct ef_dpdk_clock clock;
     unsigned n_held;
     struct rte_mbuf *held[EF_BURST];
     uint8_t *whole; /* WHOLE_BYTES for one frame in pieces at a time. */
@@ -95,6 +97,7 @@ dpdk_open(const char *where, uint64_t ring_bytes, struct ef_source **out, struct
         dpdk_close(&s->source);
         return rc;
     }
+    ef_dpdk_clock_open(&s->clock, s->port->id);
     *out = &s->source;
     return 0;
 }
@@ -153,8 +156,9 @@ dpdk_receive(struct ef_source *source, struct ef_frame *frames, int max, int tim
     }
     s->n_held = poll_for(s, max, timeout_ms);
     struct ef_time now = s->n_held ? ef_time_real() : (struct ef_time){0};
+    ef_dpdk_clock_turn(&s->clock, now);
     for (unsigned i = 0; i < s->n_held; i++) {
-        frames[n].arrival = now;
+        frames[n].arrival = ef_dpdk_clock_arrival(&s->clock, s->held[i], now);
         if (EF_LIKELY(describe(s, &s->held[i], &whole_is_used, &frames[n]))) {
             n++;
         } else {

@@ -53,6 +53,21 @@ arrived() {
         '.traces_closed == 1000 and .loops == $n'
 }
 
+@test "a port's own timestamps are when copies arrived" {
+    # net_pcap gives the capture's times: the traces began when those of the capture itself did.
+    local starts='[.traces[].start[:26]] | sort'
+    analyzer "dpdk:net_pcap0,rx_pcap=$BATS_FILE_TMPDIR/copies.pcap"
+    wait_until 10 arrived "$SENT"
+    curl -sf "$URL/v1/traces?limit=0&format=json" | jq "$starts" >by_dpdk
+    kill "${PIDS[@]}"
+    wait "${PIDS[@]}" || :
+    analyzer "pcap:$BATS_FILE_TMPDIR/copies.pcap"
+    wait_until 10 arrived "$SENT"
+    curl -sf "$URL/v1/traces?limit=0&format=json" | jq "$starts" >by_file
+    [ "$(jq length by_file)" = 1000 ]
+    diff by_dpdk by_file
+}
+
 @test "the same without huge pages" {
     EF_DPDK_ARGS="--no-huge --no-shconf -m 256" analyzer "dpdk:net_pcap0,rx_pcap=$BATS_FILE_TMPDIR/copies.pcap"
     wait_until 10 arrived "$SENT"

@@ -1,5 +1,6 @@
 if HAVE_CMOCKA
-EF_IO_TESTS = test/unit/io/test_afpacket test/unit/io/test_copy_filter test/unit/io/test_pcap test/unit/io/test_spec
+EF_IO_TESTS = test/unit/io/test_afpacket test/unit/io/test_copy_filter test/unit/io/test_pcap test/unit/io/test_spec \
+	test/unit/io/test_tick_line
 check_PROGRAMS += $(EF_IO_TESTS)
 TESTS += $(EF_IO_TESTS)
 
@@ -23,6 +24,10 @@ test_unit_io_test_copy_filter_LDADD = $(EF_TEST_LDADD)
 test_unit_io_test_pcap_SOURCES = test/unit/io/test_pcap.c
 test_unit_io_test_pcap_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_io_test_pcap_LDADD = $(EF_TEST_LDADD)
+
+test_unit_io_test_tick_line_SOURCES = test/unit/io/test_tick_line.c
+test_unit_io_test_tick_line_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_io_test_tick_line_LDADD = $(EF_TEST_LDADD)
 
 test_unit_io_test_spec_SOURCES = test/unit/io/test_spec.c
 test_unit_io_test_spec_CPPFLAGS = $(EF_TEST_CPPFLAGS)
