@@ -11,6 +11,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/api_status.c \
 	controller/api_traces.c \
 	controller/ask_analyzers.c controller/ask_analyzers.h \
+	controller/collection.c controller/collection.h \
 	controller/configuration.c controller/configuration.h \
 	controller/control_commands.c \
 	controller/controller.h \
@@ -24,6 +25,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/fabric_map.c controller/fabric_map.h \
 	controller/fan_out.c controller/fan_out.h \
 	controller/hop_frame.c controller/hop_frame.h \
+	controller/loop_app.c controller/loop_app.h \
 	controller/managed_switch.c controller/managed_switch.h \
 	controller/peer_poll.c controller/peer_poll.h \
 	controller/probe_budget.c controller/probe_budget.h \
@@ -45,7 +47,10 @@ controller_libcontroller_a_SOURCES = \
 	controller/trace_search.c controller/trace_search.h \
 	controller/trace_export.c controller/trace_export.h \
 	controller/trace_query.c controller/trace_query.h \
-	controller/trace_record.c controller/trace_record.h
+	controller/trace_record.c controller/trace_record.h \
+	controller/watch_case.c controller/watch_case.h \
+	controller/watch_faults.c controller/watch_faults.h \
+	controller/watchers.c controller/watchers.h
 
 sbin_PROGRAMS += controller/ef-controller
 controller_ef_controller_SOURCES = controller/main.c

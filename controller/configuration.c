@@ -276,6 +276,28 @@ read_everflow(const struct doc_place *root, struct everflow_settings *s, struct 
     return everflow_rules_read(&place, s->sample_value, &s->rules, err);
 }
 
+/* --- The watchers ---------------------------------------------------------- */
+
+static int
+read_watchers(const struct doc_place *root, bool has_probers, struct watcher_settings *s, struct ef_error *err)
+{
+    static const char *const known[] = {"drop",         "loop",   "poll_ms", "recheck_s", "diagnoses_per_minute",
+                                        "probes_per_s", "orders", NULL};
+    json_t *none = json_object();
+    struct doc_place place;
+    int rc = doc_object(root, "watchers", false, &place, err);
+    place.value = !rc && !place.value ? none : place.value;
+    rc = rc || doc_check_keys(&place, known, err) || doc_boolean(&place, "drop", has_probers, &s->drop, err) ||
+         doc_boolean(&place, "loop", has_probers, &s->loop, err) ||
+         doc_integer(&place, "poll_ms", 100, 60000, 500, &s->poll_ms, err) ||
+         doc_integer(&place, "recheck_s", 1, 3600, 5, &s->recheck_s, err) ||
+         doc_integer(&place, "diagnoses_per_minute", 1, 1000, 30, &s->diagnoses_per_minute, err) ||
+         doc_integer(&place, "probes_per_s", 10, 1000000, 800, &s->probes_per_s, err) ||
+         doc_integer(&place, "orders", 1, 256, 60, &s->orders, err);
+    json_decref(none);
+    return rc ? -EINVAL : 0;
+}
+
 /* --- The file ------------------------------------------------------------- */
 
 static char *
@@ -386,7 +408,7 @@ static int
 read_document(const struct doc_place *root, const char *file, struct configuration *c, struct ef_error *err)
 {
     static const char *const known[] = {"listen",   "topology", "analyzers", "reshufflers", "probers",
-                                        "everflow", "tls",      "database",  NULL};
+                                        "everflow", "tls",      "database",  "watchers",    NULL};
     struct ef_error why = EF_ERROR_INIT;
     struct ef_net_address address;
     const char *topology;
@@ -398,7 +420,8 @@ read_document(const struct doc_place *root, const char *file, struct configurati
         read_tls(root, file, &c->tls, err) || read_database(root, c->tls, &c->database, err) ||
         give_tls(root, "analyzers", c->analyzers, c->n_analyzers, c->tls, err) ||
         give_tls(root, "reshufflers", c->reshufflers, c->n_reshufflers, c->tls, err) ||
-        give_tls(root, "probers", c->probers, c->n_probers, c->tls, err) || read_everflow(root, &c->everflow, err)) {
+        give_tls(root, "probers", c->probers, c->n_probers, c->tls, err) || read_everflow(root, &c->everflow, err) ||
+        read_watchers(root, c->n_probers, &c->watchers, err)) {
         return -EINVAL;
     }
     if (ef_net_address_parse(c->listen, &address, &why)) {

@@ -47,15 +47,23 @@ struct everflow_settings {
     int64_t debug_dscp, sample_bits, sample_value, truncate, rate_kpps, burst, ttl_exceeded_rate;
 };
 
+/* The watchers (watchers.h): which are on, and what they may cost. */
+struct watcher_settings {
+    bool drop, loop; /* Default: on if there are probers. */
+    int64_t poll_ms, recheck_s, diagnoses_per_minute;
+    int64_t probes_per_s, orders; /* For diagnoses by hand, too. */
+};
+
 struct configuration {
     json_t *document; /* Owns all texts below but those that are not const. */
     const char *listen;
-    char *database; /* Remotes, as ovsdb_remotes.h has them; NULL: none. */
+    char *database;      /* Remotes, as ovsdb_remotes.h has them; NULL: none. */
     char *topology_file; /* A relative path counts from the configuration's folder. */
     struct ef_tls *tls;  /* NULL: plain HTTP. */
     struct peer *analyzers, *reshufflers, *probers;
     size_t n_analyzers, n_reshufflers, n_probers;
     struct everflow_settings everflow;
+    struct watcher_settings watchers;
 };
 
 /* Reads and checks `file`. Returns 0, or -EINVAL with `err`, which names the

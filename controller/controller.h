@@ -15,8 +15,10 @@
 
 struct ef_control;
 struct alerts;
+struct collection;
 struct diagnoses;
 struct probe_orders;
+struct watchers;
 struct rule_sets;
 
 struct controller {
@@ -31,6 +33,8 @@ struct controller {
     struct probe_orders *probes;
     struct alerts *alerts;
     struct diagnoses *diagnoses;
+    struct collection *collection;    /* NULL: without probers nobody asks. */
+    struct watchers *watchers;        /* NULL: all are off. */
     struct probe_budget probe_budget; /* Of all diagnoses together. */
     struct steering *steering;
     struct rule_sets *rule_sets;

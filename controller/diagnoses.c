@@ -35,8 +35,8 @@ struct diagnosis {
     json_t *options, *progress, *evidence, *verdict; /* The verdict may be NULL. */
     struct ef_time created, ended;                   /* Real time. */
     struct event *deadline;
-    void (*on_end)(void *ctx, struct diagnosis *d);
-    void *on_end_ctx;
+    void (*told)(void *ctx, struct diagnosis *d);
+    void *told_ctx;
 };
 
 struct diagnoses {
@@ -65,8 +65,8 @@ end(struct diagnosis *d, enum state state)
     }
     const char *summary = json_string_value(json_object_get(d->verdict, "summary"));
     ef_log_info("diagnoses", "%s %s: %s: %s", d->app->name, d->id, state_names[state], summary ? summary : d->error);
-    if (d->on_end) {
-        d->on_end(d->on_end_ctx, d);
+    if (d->told) {
+        d->told(d->told_ctx, d);
     }
 }
 
@@ -76,18 +76,34 @@ show_persistence(const struct verdict *v)
     return v->persistence == VERDICT_UNKNOWN ? json_null() : json_boolean(v->persistence == VERDICT_PERSISTENT);
 }
 
-void
-diagnosis_finish(struct diagnosis *d, const struct verdict *v)
+static void
+set_verdict(struct diagnosis *d, const struct verdict *v)
 {
     char summary[sizeof v->summary];
     snprintf(summary, sizeof summary, "%s", v->summary);
+    json_decref(d->verdict);
     d->verdict = json_pack("{s:s, s:s, s:s?, s:o?, s:s?, s:o, s:f, s:o?}", "summary", text_make_printable(summary),
                            "kind", v->kind, "device", v->device, "link", v->link, "class", v->class_text, "persistent",
                            show_persistence(v), "confidence", v->confidence, "details", v->details);
     if (!d->verdict) {
         abort(); /* Control path: out of memory. */
     }
+}
+
+void
+diagnosis_finish(struct diagnosis *d, const struct verdict *v)
+{
+    set_verdict(d, v);
     end(d, DONE);
+}
+
+void
+diagnosis_suspect(struct diagnosis *d, const struct verdict *v)
+{
+    set_verdict(d, v);
+    if (d->told) {
+        d->told(d->told_ctx, d);
+    }
 }
 
 void
@@ -332,10 +348,10 @@ diagnoses_start(struct diagnoses *diagnoses, const json_t *document, const char 
 }
 
 void
-diagnosis_on_end(struct diagnosis *d, void (*ended)(void *ctx, struct diagnosis *d), void *ctx)
+diagnosis_on_verdict(struct diagnosis *d, void (*told)(void *ctx, struct diagnosis *d), void *ctx)
 {
-    d->on_end = ended;
-    d->on_end_ctx = ctx;
+    d->told = told;
+    d->told_ctx = ctx;
 }
 
 /* --- Looking -------------------------------------------------------------- */

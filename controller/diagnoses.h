@@ -106,6 +106,10 @@ void diagnosis_evidence_add(struct diagnosis *d, const char *key, json_t *value)
 void diagnosis_evidence_set(struct diagnosis *d, const char *key, json_t *value);
 json_t *diagnosis_evidence(const struct diagnosis *d); /* Borrowed. */
 
+/* Says what is known so far: shown as the verdict while the work goes on, and told to
+ * whoever waits for one. */
+void diagnosis_suspect(struct diagnosis *d, const struct verdict *verdict);
+
 /* Ends it, done or failed. */
 void diagnosis_finish(struct diagnosis *d, const struct verdict *verdict);
 void diagnosis_fail(struct diagnosis *d, const char *fmt, ...) EF_PRINTF(2, 3);
@@ -126,8 +130,9 @@ void diagnoses_destroy(struct diagnoses *diagnoses); /* NULL is fine. */
 int diagnoses_start(struct diagnoses *diagnoses, const json_t *document, const char *origin, struct diagnosis **d,
                     struct ef_error *err);
 
-/* `ended` is called once, when it is over and shows its verdict. */
-void diagnosis_on_end(struct diagnosis *d, void (*ended)(void *ctx, struct diagnosis *d), void *ctx);
+/* `told` is called when it is over and shows its verdict, and before that perhaps with
+ * what is suspected, while it is still running. */
+void diagnosis_on_verdict(struct diagnosis *d, void (*told)(void *ctx, struct diagnosis *d), void *ctx);
 
 struct diagnosis *diagnoses_find(const struct diagnoses *diagnoses, const char *id); /* NULL: none. */
 void diagnosis_stop(struct diagnosis *d); /* One that is over stays as it is. */

@@ -43,6 +43,7 @@ enum {
     N_LOCATE = 20,
     N_LENGTHS = 12, /* Of one step of the bisection. */
     MAX_LENGTH_STEPS = 4,
+    MAX_TRIES = 2,     /* Other source ports to begin with. */
     LEAST_DROPPED = 2, /* Of some hundred: fewer may have been chance. */
 };
 
@@ -56,11 +57,12 @@ struct drop {
     char trace_id[17], at[PROBE_ROUND_NAME], reason[64];
     char detour[PROBE_ROUND_NAME]; /* A switch over which `at` is reached; "": directly. */
     bool has_pattern;
+    bool goes_on; /* The verdict is not the last word. */
     struct drop_pattern pattern;
     struct drop_variation variations[PROBE_ROUND_ORDERS];
     size_t n_variations;
     unsigned n_failed, n_probed; /* Of probes like the packet. */
-    unsigned n_steps;
+    unsigned n_steps, n_tries;
 };
 
 /* --- Rounds ---------------------------------------------------------------- */
@@ -141,7 +143,11 @@ finish(struct drop *a, struct verdict *v, const char *device, const char *next)
     v->device = device;
     v->link = next && device && strcmp(device, next) ? diagnosis_link(a->c, a->at, next) : NULL;
     v->details = details(a);
-    diagnosis_finish(a->d, v);
+    if (a->goes_on) {
+        diagnosis_suspect(a->d, v);
+    } else {
+        diagnosis_finish(a->d, v);
+    }
 }
 
 static const char *
@@ -276,10 +282,20 @@ next_length_step(struct drop *a)
     probe_round_start(a->round, on_lengths, a);
 }
 
+/* The place is known, which packets not quite. */
+static void
+tell_so_far(struct drop *a)
+{
+    a->goes_on = true;
+    finish_persistent(a);
+    a->goes_on = false;
+}
+
 static void
 end_pattern(struct drop *a)
 {
     if (a->pattern.matters[DROP_SIZE] == DROP_MATTERS) {
+        tell_so_far(a);
         next_length_step(a);
     } else {
         finish_persistent(a);
@@ -306,6 +322,7 @@ on_varied(void *ctx)
         end_pattern(a);
         return;
     }
+    tell_so_far(a);
     diagnosis_progress(a->d, "some took another way: %zu more variations", a->n_variations);
     add_variations(a, N_VARIED);
     probe_round_start(a->round, on_varied, a);
@@ -402,19 +419,19 @@ try_detours(struct drop *a)
     probe_round_start(a->round, on_detours, a);
 }
 
-/* The packet itself passes, but another source port, that is, perhaps another way, does
- * not: then that is looked into. Only where a packet was asked for, not a trace. */
+/* The packet itself passes, or cannot be told of, but with another source port, that
+ * is, perhaps another way or analyzer, it is dropped: then that is looked into. */
 static bool
 takes_another_port(struct drop *a)
 {
-    for (size_t i = 0; !*a->trace_id && i < a->n_variations; i++) {
+    for (size_t i = 0; i < a->n_variations; i++) {
         const struct probe_round_order *o = probe_round_order(a->round, (unsigned) i + 1);
         const char *end = o ? json_object_iter_key(json_object_iter(o->ends)) : NULL;
         if (end && fabric_map_has_switch(a->map, end)) {
             char at[PROBE_ROUND_NAME];
             snprintf(at, sizeof at, "%s", end);
             a->flow = a->variations[i].flow;
-            diagnosis_progress(a->d, "it passes, but with source port %d it is dropped at %s", a->flow.src_port, at);
+            diagnosis_progress(a->d, "with source port %d it is dropped at %s", a->flow.src_port, at);
             start_at(a, at);
             return true;
         }
@@ -429,11 +446,19 @@ on_base(void *ctx)
     const struct probe_round_order *o = probe_round_order(a->round, 0);
     const struct drop_variation base = {DROP_BASE, a->flow, a->at};
     keep_evidence(a);
-    if (!o->failed && !o->passed) {
-        try_detours(a);
+    if (o->is_doubtful) {
+        diagnosis_progress(a->d, "copies are being lost on their way to the analyzer that would tell of these probes");
+    }
+    bool asks_others = o->is_doubtful || (!o->failed && o->passed && !*a->trace_id);
+    if (asks_others && a->n_tries++ < MAX_TRIES && takes_another_port(a)) {
         return;
     }
-    if (!o->failed && takes_another_port(a)) {
+    if (o->is_doubtful) {
+        diagnosis_fail(a->d, "copies are being lost: nothing can be told of packets at %s", a->at);
+        return;
+    }
+    if (!o->failed && !o->passed) {
+        try_detours(a);
         return;
     }
     a->n_failed = o->failed;
@@ -558,7 +583,7 @@ on_located(void *ctx)
     }
     char start[PROBE_ROUND_NAME];
     snprintf(start, sizeof start, "%s", at && fabric_map_has_switch(a->map, at) ? at : o->at);
-    diagnosis_progress(a->d, "%u of %u probes from %s arrived%s%s", o->passed, o->traced, o->at,
+    diagnosis_progress(a->d, "%u of %u probes from %s went on%s%s", o->passed, o->traced, o->at,
                        at ? "; most others ended at " : "", at ? at : "");
     start_at(a, start);
 }

@@ -13,11 +13,13 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "controller/alerts.h"
+#include "controller/collection.h"
 #include "controller/controller.h"
 #include "controller/diagnoses.h"
 #include "controller/probe_orders.h"
 #include "controller/rule_sets.h"
 #include "controller/steering.h"
+#include "controller/watchers.h"
 
 static const char program[] = "ef-controller";
 
@@ -173,7 +175,8 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     c->alerts = alerts_create();
     api_alerts_add(c);
     c->diagnoses = diagnoses_create(c);
-    probe_budget_init(&c->probe_budget, 60, 800, c->started);
+    probe_budget_init(&c->probe_budget, (unsigned) c->configuration.watchers.orders,
+                      (unsigned) c->configuration.watchers.probes_per_s, c->started);
     api_diagnoses_add(c);
     api_status_add(c);
     api_counters_add(c);
@@ -188,6 +191,8 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
         start_rule_sets(c);
         c->push = topology_push_start(c->base, &c->configuration, &c->topology);
         c->steering = steering_start(c);
+        c->collection = c->configuration.n_probers ? collection_start(c) : NULL;
+        c->watchers = watchers_start(c);
     }
     return rc;
 }
@@ -196,6 +201,8 @@ static void
 stop(struct controller *c, struct ef_control *control)
 {
     ef_http_server_destroy(c->http);
+    watchers_stop(c->watchers);
+    collection_stop(c->collection);
     diagnoses_destroy(c->diagnoses); /* They use the next two. */
     alerts_destroy(c->alerts);
     probe_orders_destroy(c->probes);

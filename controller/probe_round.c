@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "base/util.h"
+#include "controller/collection.h"
 #include "controller/controller.h"
 #include "controller/probe_budget.h"
 #include "controller/probe_orders.h"
@@ -20,7 +21,8 @@
 enum {
     LOOK_MS = 50,          /* Whether the orders are over. */
     ASK_AGAIN_MS = 250,    /* For traces that are not there yet. */
-    TRACES_LATE_MS = 3500, /* After the last probe was sent. */
+    TRACES_DUE_MS = 1600,  /* After the last probe was sent: as analyzers close traces by default; */
+    TRACES_LATE_MS = 3500, /* nobody waits longer, though more come. */
     EXPIRES_S = 10,
     CLOCKS_DIFFER_MS = 2000,
     TRACES_AT_ONCE = 256,
@@ -33,13 +35,15 @@ struct order {
     struct probe_round_order o; /* First: what others see. */
     uint8_t *fates;             /* enum fate of each probe, by its sequence number. */
     bool is_over;
+    char analyzer[PROBE_ROUND_NAME],
+        expected[PROBE_ROUND_NAME]; /* Of traces of dropped ones: all of a flow are alike. */
 };
 
 struct probe_round {
     struct controller *controller;
     struct order *orders[PROBE_ROUND_ORDERS];
     unsigned n;
-    bool has_budget, all_over;
+    bool has_budget, all_over, has_news; /* News: the last question brought traces. */
     struct event *timer;
     struct trace_query *query;
     struct ef_time began, over; /* Monotonic. */
@@ -147,7 +151,7 @@ count(struct order *order, enum fate before, enum fate fate)
 }
 
 static void
-take_trace(struct order *order, const json_t *trace, uint64_t sequence)
+take_trace(struct probe_round *r, struct order *order, const json_t *trace, uint64_t sequence)
 {
     struct probe_round_order *o = &order->o;
     const char *last, *next = next_after(json_object_get(trace, "hops"), o->at, &last);
@@ -156,11 +160,14 @@ take_trace(struct order *order, const json_t *trace, uint64_t sequence)
         return;
     }
     order->fates[sequence] = (uint8_t) fate;
+    r->has_news = true;
     count(order, before, fate);
     if (fate == PASSED && *next) {
         count_next(o, next);
     }
     if (!strcmp(text_of(trace, "fate", ""), "dropped")) {
+        snprintf(order->analyzer, sizeof order->analyzer, "%s", text_of(trace, "analyzer", ""));
+        snprintf(order->expected, sizeof order->expected, "%s", text_of(trace, "expected_name", ""));
         json_object_set_new(o->ends, last, json_integer(json_integer_value(json_object_get(o->ends, last)) + 1));
     }
     if (!*o->a_trace || fate < PASSED) {
@@ -176,7 +183,7 @@ probe_round_take(struct probe_round *r, const char *json, size_t len)
     struct order *order = order_of(r, text_of(probe, "id", ""));
     json_int_t n = json_integer_value(sequence);
     if (order && json_is_integer(sequence) && n >= 0 && n < (json_int_t) order->o.count) {
-        take_trace(order, trace, (uint64_t) n);
+        take_trace(r, order, trace, (uint64_t) n);
     }
     json_decref(trace);
 }
@@ -210,10 +217,26 @@ return_budget(struct probe_round *r)
     }
 }
 
+/* What lost copies may explain was not seen to fail. */
+static void
+doubt(struct probe_round *r)
+{
+    for (unsigned i = 0; i < r->n; i++) {
+        struct order *order = r->orders[i];
+        if (json_object_size(order->o.ends) &&
+            collection_is_doubtful(r->controller->collection, order->analyzer, order->expected, r->began)) {
+            order->o.is_doubtful = true;
+            order->o.failed = 0;
+            json_object_clear(order->o.ends);
+        }
+    }
+}
+
 static void
 finish(struct probe_round *r)
 {
     return_budget(r);
+    doubt(r);
     r->done(r->ctx); /* May have destroyed us. */
 }
 
@@ -244,6 +267,7 @@ ask(struct probe_round *r)
 {
     struct controller *c = r->controller;
     struct ef_time start = ef_time_add_ms(r->began_real, -CLOCKS_DIFFER_MS);
+    r->has_news = false;
     struct trace_question question = {.condition = "trace.probe", .start = &start};
     r->query = trace_query_start(c->base, &question, &c->configuration, &c->topology, on_traces, r);
 }
@@ -257,8 +281,7 @@ give(struct probe_round *r, struct order *order, double duration_ms)
     struct probe_order *given;
     struct ef_error err = EF_ERROR_INIT;
     json_t *document = json_pack("{s:O, s:I, s:f, s:i}", "packet", o->packet, "count", (json_int_t) o->count,
-                                 "interval_ms",
-                                 duration_ms / o->count, "expires_s", EXPIRES_S);
+                                 "interval_ms", duration_ms / o->count, "expires_s", EXPIRES_S);
     if (!document || probe_orders_add(r->controller->probes, document, &given, &err)) {
         snprintf(o->error, sizeof o->error, "%.199s", err.text);
         order->is_over = true;
@@ -342,11 +365,13 @@ on_timer(evutil_socket_t fd, short what, void *ctx)
     } else if (!r->all_over) {
         r->all_over = all_are_over(r);
         r->over = now;
+        r->has_news = true;
         again_in(r, LOOK_MS);
         if (r->all_over) {
             return_budget(r); /* What follows costs questions, not probes. */
         }
-    } else if (all_are_traced(r) || ef_time_before(ef_time_add_ms(r->over, TRACES_LATE_MS), now)) {
+    } else if (all_are_traced(r) || ef_time_before(ef_time_add_ms(r->over, TRACES_LATE_MS), now) ||
+               (!r->has_news && ef_time_before(ef_time_add_ms(r->over, TRACES_DUE_MS), now))) {
         finish(r);
     } else {
         ask(r);

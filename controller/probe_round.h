@@ -13,8 +13,8 @@
  *
  * The question that a round answers is: of the probes that reached the switch
  * `at`, how many went on, to which next switch, and how many ended there. A probe
- * of which no trace is known, or whose trace says that copies may be lost, counts
- * as neither. Probes whose traces come in pieces count by the best of them.
+ * of which no trace is known, or of which copies may be lost, counts as neither. Probes whose traces come in pieces
+ * count by the best of them.
  *
  * A round waits for its part of the budget (probe_budget.h), and sends with half of the
  * rate that is allowed, all its orders within the same time. It ends at last
@@ -46,6 +46,7 @@ struct probe_round_order {
     unsigned passed;  /* Went on from there, or was delivered. */
     unsigned failed;  /* Was dropped there. */
     unsigned looped;  /* Came back to a switch. */
+    bool is_doubtful; /* Some seemed dropped, but copies that would say otherwise are being lost (collection.h). */
     unsigned n_next;
     struct probe_round_next {
         char name[PROBE_ROUND_NAME];
@@ -61,8 +62,7 @@ void probe_round_destroy(struct probe_round *round); /* Stops it. NULL is fine. 
 /* Adds an order of `count` probes; `packet` (taken over) has the fields of
  * ef-prober. NULL: there are PROBE_ROUND_ORDERS already. The result lives as long
  * as the round. */
-struct probe_round_order *probe_round_add(struct probe_round *round, json_t *packet, unsigned count,
-                                          const char *at);
+struct probe_round_order *probe_round_add(struct probe_round *round, json_t *packet, unsigned count, const char *at);
 
 /* `done` is called once, from the event loop. */
 void probe_round_start(struct probe_round *round, void (*done)(void *ctx), void *ctx);

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counters of copies compared; see collection.h. */
+#include <config.h>
+
+#include "controller/collection.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "controller/controller.h"
+#include "controller/fan_out.h"
+
+enum {
+    EVERY_MS = 500,
+    STATISTICS_MS = 12000, /* Switches tell their statistics each 5 s, by default. */
+    TOLERANCE = 1,         /* Copies: one that is just on its way. */
+};
+
+struct collection {
+    struct controller *controller;
+    struct event *timer;
+    struct fan_out *asking;
+    json_t *sent;                     /* By analyzer: what reshufflers sent to it. */
+    json_t *gathered;                 /* By switch address: what they got of it. */
+    bool is_whole;                    /* All reshufflers answered. */
+    struct collection_gap *analyzers; /* As the configuration has them. */
+    struct collection_gap *switches;  /* Reshufflers to analyzers, and switch to reshufflers; as the topology. */
+    struct collection_gap *uplinks;
+};
+
+/* --- One difference ---------------------------------------------------------- */
+
+void
+collection_gap_note(struct collection_gap *g, int64_t first, int64_t second, int64_t delay_ms, struct ef_time now)
+{
+    int64_t gap = first - second;
+    bool began_anew = g->is_known && (first < g->first || second < g->second);
+    g->first = first;
+    g->second = second;
+    if (!g->is_known || began_anew) {
+        /* Who begins anew has lost what was on its way. */
+        g->last = began_anew ? now : g->last;
+        g->is_known = true;
+        g->most = gap;
+        g->learn_until = ef_time_add_ms(now, delay_ms);
+        return;
+    }
+    bool learns = ef_time_before(now, g->learn_until);
+    if (gap > g->most + (learns ? 0 : TOLERANCE)) {
+        g->lost += learns ? 0 : gap - g->most;
+        g->last = learns ? g->last : now;
+        g->most = gap;
+    }
+}
+
+static bool
+grew_after(const struct collection_gap *g, struct ef_time since)
+{
+    return g->last.ns && !ef_time_before(g->last, since);
+}
+
+/* --- Answers ----------------------------------------------------------------- */
+
+static void
+add(json_t *sums, const char *key, json_int_t n)
+{
+    json_object_set_new(sums, key, json_integer(json_integer_value(json_object_get(sums, key)) + n));
+}
+
+static void
+add_reshuffler(struct collection *o, const json_t *status)
+{
+    size_t i;
+    const json_t *entry;
+    const char *address;
+    json_array_foreach(json_object_get(status, "analyzers"), i, entry)
+    {
+        const char *name = json_string_value(json_object_get(entry, "name"));
+        if (name) {
+            add(o->sent, name, json_integer_value(json_object_get(entry, "copies")));
+        }
+    }
+    json_object_foreach(json_object_get(status, "switches"), address, entry)
+    {
+        add(o->gathered, address, json_integer_value(json_object_get(entry, "received")));
+    }
+}
+
+/* A statistic of a switch may be a number or its text. */
+static bool
+statistic(const struct managed_switch *s, const char *key, int64_t *n)
+{
+    json_t *all = managed_switch_statistics(s);
+    const json_t *value = json_object_get(all, key);
+    const char *text = json_string_value(value);
+    bool is_there = text || json_is_integer(value);
+    *n = text ? strtoll(text, NULL, 10) : json_integer_value(value);
+    json_decref(all);
+    return is_there;
+}
+
+static void
+note_switch(struct collection *o, size_t i, const json_t *received, struct ef_time now)
+{
+    const struct controller *c = o->controller;
+    const char *address = c->topology.switches[i].loopback;
+    json_int_t gathered = json_integer_value(json_object_get(o->gathered, address));
+    int64_t made;
+    if (received) {
+        collection_gap_note(&o->switches[i], gathered, json_integer_value(json_object_get(received, address)), 0, now);
+    }
+    if (statistic(c->switches[i], "copies", &made)) {
+        collection_gap_note(&o->uplinks[i], made, gathered, STATISTICS_MS, now);
+    }
+}
+
+static void
+again(struct collection *o)
+{
+    struct timeval tv = {0, EVERY_MS * 1000};
+    evtimer_add(o->timer, &tv);
+}
+
+static void
+on_analyzers(void *ctx, const struct fan_out_answer answers[], size_t n)
+{
+    struct collection *o = ctx;
+    struct ef_time now = ef_time_mono();
+    json_t *received = json_object(); /* By switch address. */
+    bool all = true;
+    o->asking = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const char *address;
+        const json_t *entry, *sent = json_object_get(o->sent, answers[i].peer->name);
+        all = all && !*answers[i].error;
+        if (*answers[i].error || !sent) {
+            continue;
+        }
+        collection_gap_note(&o->analyzers[i], json_integer_value(sent),
+                            json_integer_value(json_object_get(answers[i].body, "copies_received")), 0, now);
+        json_object_foreach(json_object_get(answers[i].body, "switches"), address, entry)
+        {
+            add(received, address, json_integer_value(json_object_get(entry, "copies")));
+        }
+    }
+    for (size_t i = 0; o->is_whole && i < o->controller->n_switches; i++) {
+        note_switch(o, i, all ? received : NULL, now);
+    }
+    json_decref(received);
+    again(o);
+}
+
+static void
+ask(struct collection *o, const struct peer *peers, size_t n, fan_out_done *done)
+{
+    const struct fan_out_request request = {.method = "GET", .target = "/v1/status"};
+    o->asking = fan_out_start(o->controller->base, peers, n, &request, done, o);
+}
+
+static void
+on_reshufflers(void *ctx, const struct fan_out_answer answers[], size_t n)
+{
+    struct collection *o = ctx;
+    json_object_clear(o->sent);
+    json_object_clear(o->gathered);
+    o->is_whole = true;
+    for (size_t i = 0; i < n; i++) {
+        if (*answers[i].error) {
+            o->is_whole = false;
+        } else {
+            add_reshuffler(o, answers[i].body);
+        }
+    }
+    if (!o->is_whole) {
+        json_object_clear(o->sent); /* A sum that lacks one says nothing. */
+    }
+    ask(o, o->controller->configuration.analyzers, o->controller->configuration.n_analyzers, on_analyzers);
+}
+
+static void
+on_timer(evutil_socket_t fd, short what, void *ctx)
+{
+    struct collection *o = ctx;
+    ask(o, o->controller->configuration.reshufflers, o->controller->configuration.n_reshufflers, on_reshufflers);
+}
+
+/* --- Asking ------------------------------------------------------------------ */
+
+bool
+collection_is_doubtful(const struct collection *o, const char *analyzer, const char *switch_name, struct ef_time since)
+{
+    const struct controller *c = o ? o->controller : NULL;
+    bool analyzer_lost = false, switch_lost = false, uplink_lost = false;
+    for (size_t i = 0; o && i < c->configuration.n_analyzers; i++) {
+        analyzer_lost = analyzer_lost ||
+                        (!strcmp(c->configuration.analyzers[i].name, analyzer) && grew_after(&o->analyzers[i], since));
+    }
+    for (size_t i = 0; o && i < c->topology.n_switches; i++) {
+        const struct topology_switch *s = &c->topology.switches[i];
+        if (!strcmp(s->name, switch_name) || !strcmp(s->loopback, switch_name)) {
+            switch_lost = grew_after(&o->switches[i], since);
+            uplink_lost = grew_after(&o->uplinks[i], since);
+        }
+    }
+    return uplink_lost || (analyzer_lost && switch_lost);
+}
+
+static void
+show_gap(json_t *list, const char *role, const char *name, const struct collection_gap *g, struct ef_time now)
+{
+    if (g->last.ns) {
+        json_array_append_new(list, json_pack("{s:s, s:I, s:f}", role, name, "lost", (json_int_t) g->lost, "last_s_ago",
+                                              (double) ef_time_diff_ns(now, g->last) / 1e9));
+    }
+}
+
+json_t *
+collection_show(const struct collection *o)
+{
+    json_t *list = json_array();
+    struct ef_time now = ef_time_mono();
+    for (size_t i = 0; o && i < o->controller->configuration.n_analyzers; i++) {
+        show_gap(list, "analyzer", o->controller->configuration.analyzers[i].name, &o->analyzers[i], now);
+    }
+    for (size_t i = 0; o && i < o->controller->topology.n_switches; i++) {
+        const char *name = o->controller->topology.switches[i].name;
+        show_gap(list, "switch", name, &o->switches[i], now);
+        show_gap(list, "uplink", name, &o->uplinks[i], now);
+    }
+    return list;
+}
+
+/* --- Life ----------------------------------------------------------------- */
+
+struct collection *
+collection_start(struct controller *c)
+{
+    struct collection *o = calloc(1, sizeof *o);
+    if (o) {
+        o->controller = c;
+        o->sent = json_object();
+        o->gathered = json_object();
+        o->analyzers = calloc(c->configuration.n_analyzers + 1, sizeof *o->analyzers);
+        o->switches = calloc(c->topology.n_switches + 1, sizeof *o->switches);
+        o->uplinks = calloc(c->topology.n_switches + 1, sizeof *o->uplinks);
+        o->timer = evtimer_new(c->base, on_timer, o);
+    }
+    if (!o || !o->analyzers || !o->switches || !o->uplinks || !o->timer) {
+        abort(); /* Control path at start-up. */
+    }
+    again(o);
+    return o;
+}
+
+void
+collection_stop(struct collection *o)
+{
+    if (o) {
+        fan_out_cancel(o->asking);
+        event_free(o->timer);
+        json_decref(o->sent);
+        json_decref(o->gathered);
+        free(o->analyzers);
+        free(o->switches);
+        free(o->uplinks);
+        free(o);
+    }
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether copies get lost between those who count them: switch, reshuffler,
+ * analyzer. An analyzer knows of holes in what reached the reshuffler (loss_report.h),
+ * but not of copies that were lost behind it, nor of a switch none of whose
+ * copies arrive any more. Then a packet that was delivered looks dropped: its last
+ * copy is missing, and nothing says so.
+ *
+ * So each half second the counters are compared: what reshufflers sent to an
+ * analyzer and what that got, what reshufflers got of a switch and all analyzers
+ * together, what a switch made and the reshufflers got. Where a difference grows,
+ * copies are being lost:
+ *
+ *     if (collection_is_doubtful(c->collection, "analyzer1", "leaf4", since))
+ *         that no copy of leaf4 is in a trace of analyzer1 says nothing.
+ *
+ * The counters are read in the order in which copies pass, so that one that was
+ * counted first has had time to be counted again; differences never grow by mere
+ * delay. One event base's thread. */
+#ifndef CONTROLLER_COLLECTION_H
+#define CONTROLLER_COLLECTION_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/time.h"
+
+struct collection;
+struct controller;
+
+struct collection *collection_start(struct controller *c);
+void collection_stop(struct collection *collection); /* NULL is fine. */
+
+/* Whether copies of the switch (name or address) for the analyzer were lost after
+ * `since` (monotonic). False if `collection` is NULL. */
+bool collection_is_doubtful(const struct collection *collection, const char *analyzer, const char *switch_name,
+                            struct ef_time since);
+
+/* [{"analyzer" | "switch", "lost", "last_s_ago"}] of those that lost some, a new reference. */
+json_t *collection_show(const struct collection *collection);
+
+/* --- One difference, for the tests, too -------------------------------------- */
+
+/* Of two counters that should be the same in the end. */
+struct collection_gap {
+    int64_t first, second; /* As they were last. */
+    int64_t most;          /* The largest difference so far: what was lost before, or counted before we began. */
+    int64_t lost;          /* By how much it grew since. */
+    bool is_known;
+    struct ef_time learn_until; /* Until then growth is no loss: the first counter is told with delay. */
+    struct ef_time last;        /* Monotonic: when it grew last; 0: never. */
+};
+
+/* Notes both. `delay_ms`: how old the first may be. */
+void collection_gap_note(struct collection_gap *gap, int64_t first, int64_t second, int64_t delay_ms,
+                         struct ef_time now);
+
+#endif
