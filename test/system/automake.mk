@@ -14,7 +14,7 @@ EXTRA_DIST += test/system/drop.bats
 EXTRA_DIST += test/system/egress.bats
 EXTRA_DIST += test/system/traceroute.bats
 EXTRA_DIST += test/system/budget.bats
-EXTRA_DIST += test/system/parquet_oracle.bats test/system/parquet_oracle/compare.mjs \
+EXTRA_DIST += test/system/parquet_oracle.bats test/system/parquet_oracle/archive.mjs test/system/parquet_oracle/compare.mjs \
 	test/system/parquet_oracle/package.json test/system/parquet_oracle/package-lock.json
 EXTRA_DIST += test/system/archive.bats
 EXTRA_DIST += test/system/datapaths.bats

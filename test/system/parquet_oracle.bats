@@ -5,6 +5,8 @@
 # versions that package-lock.json pins; where it cannot be reached the test
 # fails, since nothing else here would tell that a file is no Parquet file.
 
+load common
+
 setup_file() {
     export here=${EF_SOURCE:-$BATS_TEST_DIRNAME/../..}
     export build=${EF_BUILD:-$here/_build}
@@ -48,4 +50,33 @@ compare() { # FROM TO ROWS
     run node "$oracle/compare.mjs" "$BATS_TEST_TMPDIR/rows.parquet" "$BATS_TEST_TMPDIR/rows"
     [ "$status" -ne 0 ]
     [[ $output == *"row 49"* ]]
+}
+
+# Runs an analyzer over the capture until its archive has the traces COUNT times.
+archive_traces() { # COUNT URL
+    "$build/analyzer/ef-analyzer" --name oracle --source "pcap:$BATS_TEST_TMPDIR/copies.pcap" --idle 200ms \
+        --archive "$BATS_TEST_TMPDIR/archive" --http "${2#http://}" >"$BATS_TEST_TMPDIR/log" 2>&1 3>&- &
+    local pid=$!
+    if ! wait_until 30 archive_has "$1" "$2"; then
+        cat "$BATS_TEST_TMPDIR/log"
+        kill -KILL "$pid"
+        return 1
+    fi
+    curl -sf "$2/v1/traces?limit=0&format=ndjson" >"$BATS_TEST_TMPDIR/traces"
+    kill "$pid"
+    wait "$pid"
+}
+
+archive_has() { curl -sf "$2/v1/status" | jq -e ".archive.traces_taken == $1" >/dev/null; }
+
+@test "DuckDB finds the switches, times and sequence numbers of an analyzer's archive as doc/store.md says" {
+    mkdir "$BATS_TEST_TMPDIR/archive"
+    "$here/test/system/make_copies.py" --packets 2000 "$BATS_TEST_TMPDIR/copies.pcap"
+    archive_traces 2000 http://127.0.0.1:18847
+    [ -n "$(compgen -G "$BATS_TEST_TMPDIR/archive/*.parquet")" ]
+    node "$oracle/archive.mjs" "$BATS_TEST_TMPDIR/archive" "$BATS_TEST_TMPDIR/traces"
+    sed -i '700s/"sequence":6/"sequence":7/' "$BATS_TEST_TMPDIR/traces"
+    run node "$oracle/archive.mjs" "$BATS_TEST_TMPDIR/archive" "$BATS_TEST_TMPDIR/traces"
+    [ "$status" -ne 0 ]
+    [[ $output == *"not ours"* ]]
 }
