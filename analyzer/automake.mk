@@ -37,6 +37,7 @@ analyzer_libanalyzer_a_SOURCES = \
 	analyzer/trace_record.c analyzer/trace_record.h \
 	analyzer/trace_bounds.c analyzer/trace_bounds.h \
 	analyzer/trace_history.c analyzer/trace_history.h \
+	analyzer/trace_sieve.c analyzer/trace_sieve.h \
 	analyzer/trace_search.c analyzer/trace_search.h \
 	analyzer/trace_row.c analyzer/trace_row.h analyzer/trace_row_schema.c \
 	analyzer/trace_store.c analyzer/trace_store.h analyzer/trace_store_private.h \

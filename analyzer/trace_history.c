@@ -11,6 +11,7 @@
 #include "analyzer/trace_bounds.h"
 #include "analyzer/trace_record.h"
 #include "analyzer/trace_row.h"
+#include "analyzer/trace_sieve.h"
 #include "store/archive/byte_buffer.h"
 #include "trace/trace_match.h"
 
@@ -29,7 +30,8 @@ struct ef_trace_history {
     struct ef_trace_history_query query;
     enum phase phase;
     struct ef_archive_cursor *cursor; /* Of the pass under way. */
-    uint64_t n_failed;                /* In the passes before. */
+    uint64_t n_failed;                /* In the passes before, */
+    struct ef_archive_effort effort;  /* and this. */
 
     /* A heap: while counting with the oldest at the root, while gathering with the
      * newest; an ascending list while giving. */
@@ -45,6 +47,7 @@ struct ef_trace_history {
 
     struct ef_archive_bound bounds[EF_TRACE_MAX_BOUNDS]; /* Of the condition. */
     unsigned n_bounds;
+    struct ef_trace_sieve sieve;
     bool wanted[EF_ROW_MAX_COLUMNS]; /* Columns, where the keys are enough. */
     struct ef_trace trace;
 };
@@ -135,17 +138,24 @@ clear_items(struct ef_trace_history *h)
 
 /* --- Passes --------------------------------------------------------------------------- */
 
+/* To count, the trace itself is not needed where the columns say whether it matches. */
+static bool
+are_keys_enough(const struct ef_trace_history *h, enum phase phase)
+{
+    return phase == COUNTING && h->sieve.question.is_exact;
+}
+
 static void
 begin_pass(struct ef_trace_history *h, enum phase phase)
 {
-    bool keys_are_enough = phase == COUNTING && !h->query.filter && !h->query.condition;
     struct ef_archive_query query = {
         .from = h->from.start,
         .to = h->query.end,
         .oldest_first = phase == GATHERING,
         .limits_fresh = true,
         .fresh_to = h->query.fresh_to,
-        .wanted = keys_are_enough ? h->wanted : NULL,
+        .wanted = are_keys_enough(h, phase) ? h->wanted : NULL,
+        .sieve = &h->sieve.archive,
         .bounds = h->bounds,
         .n_bounds = h->n_bounds,
     };
@@ -155,9 +165,23 @@ begin_pass(struct ef_trace_history *h, enum phase phase)
 }
 
 static void
+add_effort(const struct ef_archive_cursor *cursor, struct ef_archive_effort *sum)
+{
+    struct ef_archive_effort e;
+    ef_archive_effort(cursor, &e);
+    sum->n_segments += e.n_segments;
+    sum->n_groups += e.n_groups;
+    sum->n_groups_skipped += e.n_groups_skipped;
+    sum->n_groups_sifted += e.n_groups_sifted;
+    sum->n_rows += e.n_rows;
+    sum->n_rows_read += e.n_rows_read;
+}
+
+static void
 end_pass(struct ef_trace_history *h)
 {
     if (h->cursor) {
+        add_effort(h->cursor, &h->effort);
         h->n_failed += ef_archive_n_failed(h->cursor);
         ef_archive_cursor_close(h->cursor);
         h->cursor = NULL;
@@ -167,10 +191,11 @@ end_pass(struct ef_trace_history *h)
 static bool
 row_matches(struct ef_trace_history *h, const struct ef_trace_row *row)
 {
-    if (h->phase == COUNTING && !h->query.filter && !h->query.condition) {
+    if (are_keys_enough(h, h->phase)) {
         return true;
     }
-    return ef_trace_of_row(row, &h->trace) && ef_trace_match(&h->trace, h->query.filter, h->query.condition);
+    return ef_trace_of_row(row, &h->trace) &&
+           (h->sieve.question.is_exact || ef_trace_match(&h->trace, h->query.filter, h->query.condition));
 }
 
 static void
@@ -269,6 +294,11 @@ ef_trace_history_create(struct ef_archive *archive, const struct ef_trace_histor
     h->query = *query;
     h->from = query->from;
     h->n_bounds = ef_trace_bounds(query->condition, h->bounds);
+    ef_trace_sieve_init(&h->sieve, &(struct ef_trace_query){.filter = query->filter,
+                                                            .condition = query->condition,
+                                                            .has_id = query->has_id,
+                                                            .id_low = query->id_low,
+                                                            .id_high = query->id_high});
     h->wanted[0] = true;
     h->wanted[ef_row_schema_find(&ef_trace_schema, "id")] = true;
     return h;
@@ -281,6 +311,7 @@ ef_trace_history_destroy(struct ef_trace_history *h)
         end_pass(h);
         clear_items(h);
         free(h->items);
+        ef_trace_sieve_deinit(&h->sieve);
         free(h);
     }
 }
@@ -364,4 +395,13 @@ uint64_t
 ef_trace_history_n_failed(const struct ef_trace_history *h)
 {
     return h->n_failed + (h->cursor ? ef_archive_n_failed(h->cursor) : 0);
+}
+
+void
+ef_trace_history_effort(const struct ef_trace_history *h, struct ef_archive_effort *effort)
+{
+    *effort = h->effort;
+    if (h->cursor) {
+        add_effort(h->cursor, effort);
+    }
 }

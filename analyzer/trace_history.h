@@ -52,6 +52,9 @@ bool ef_trace_history_more(const struct ef_trace_history *history);
 /* How many segments or row groups could not be read. */
 uint64_t ef_trace_history_n_failed(const struct ef_trace_history *history);
 
+/* What was read so far, over all passes. */
+void ef_trace_history_effort(const struct ef_trace_history *history, struct ef_archive_effort *effort);
+
 /* Negative, 0 or positive, as `a` comes before, with or after `b`. */
 int ef_trace_key_compare(struct ef_trace_key a, struct ef_trace_key b);
 

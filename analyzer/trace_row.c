@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "analyzer/trace_sieve.h"
 #include "base/byteorder.h"
 #include "base/util.h"
 #include "packet/build.h"
@@ -365,6 +366,19 @@ class_of(const struct ef_trace *t)
                                         : EF_TRACE_OTHER;
 }
 
+/* True if questions about the packet cannot be asked of the columns: there are
+ * several IP headers, or one that could not be split. */
+static bool
+is_nested(const struct ef_trace *t, const struct ef_trace_row *r)
+{
+    struct ef_trace_columns real, told;
+    ef_trace_columns_fill(&real, t);
+    ef_trace_columns_of_row(r, &told);
+    return real.flags & EF_TRACE_FLAG_NESTED || memcmp(real.src, told.src, sizeof real.src) ||
+           memcmp(real.dst, told.dst, sizeof real.dst) || real.srcport != told.srcport ||
+           real.dstport != told.dstport || real.tcp_flags != told.tcp_flags || real.protocol != told.protocol;
+}
+
 void
 ef_trace_to_row(const struct ef_trace *t, struct ef_trace_row *r)
 {
@@ -397,6 +411,7 @@ ef_trace_to_row(const struct ef_trace *t, struct ef_trace_row *r)
         r->frame = bytes_between(t, 0, t->n_bytes, &r->has_frame);
         r->has_encapsulation = r->has_ip_options = r->has_tcp_options = r->has_payload = false;
     }
+    r->nested = is_nested(t, r);
 }
 
 /* True if what the row says of a trace is possible. */

@@ -43,6 +43,7 @@ struct ef_trace_row {
     int64_t last_copy_ns; /* Between the latest hop and the last copy. */
     uint32_t wire_len, n_copies, n_duplicates;
     uint8_t trace_class, fate, loop, debug, switch_clock, hops_full, copies_lost, n_missing, mux_hop;
+    uint8_t nested; /* The columns do not say all that a filter may find in the packet. */
     uint8_t target[16], expected[16];
     bool has_expected;
 

@@ -63,6 +63,7 @@ static const struct ef_row_column columns[] = {
     ROW("copies_lost", EF_ROW_U8, copies_lost),
     ROW("n_missing", EF_ROW_U8, n_missing),
     ROW("mux_hop", EF_ROW_U8, mux_hop),
+    ROW("nested", EF_ROW_U8, nested),
     ROW("n_copies", EF_ROW_U32, n_copies),
     ROW("n_duplicates", EF_ROW_U32, n_duplicates),
     ROW("last_copy_ns", EF_ROW_I64, last_copy_ns),

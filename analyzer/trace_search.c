@@ -5,7 +5,10 @@
 #include "analyzer/trace_search.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/trace_history.h"
 
@@ -314,10 +317,31 @@ ef_trace_search_more(const struct ef_trace_search *s)
     return s->more;
 }
 
+/* Memory's explanation, an object, with what was read of the archive added. */
+static char *
+add_archive(char *memory, const struct ef_archive_effort *e)
+{
+    char *text, *end = strrchr(memory, '}');
+    int n =
+        asprintf(&text,
+                 "%.*s,\"archive\":{\"segments\":%" PRIu64 ",\"row_groups\":%" PRIu64 ",\"row_groups_skipped\":%" PRIu64
+                 ",\"row_groups_sifted\":%" PRIu64 ",\"traces\":%" PRIu64 ",\"traces_read\":%" PRIu64 "}}",
+                 (int) (end - memory), memory, e->n_segments, e->n_groups, e->n_groups_skipped, e->n_groups_sifted,
+                 e->n_rows, e->n_rows_read);
+    free(memory);
+    return n < 0 ? NULL : text;
+}
+
 char *
 ef_trace_search_explain(const struct ef_trace_search *s)
 {
-    return ef_trace_cursor_explain(s->memory);
+    char *memory = ef_trace_cursor_explain(s->memory);
+    if (!memory || !s->history) {
+        return memory;
+    }
+    struct ef_archive_effort effort;
+    ef_trace_history_effort(s->history, &effort);
+    return add_archive(memory, &effort);
 }
 
 const char *

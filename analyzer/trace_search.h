@@ -40,7 +40,8 @@ int ef_trace_search_next(struct ef_trace_search *search, struct ef_trace *trace)
 bool ef_trace_search_more(const struct ef_trace_search *search);
 const char *ef_trace_search_incomplete(const struct ef_trace_search *search);
 
-/* How memory's part was found, see ef_trace_cursor_explain(). */
+/* How memory's part was found, see ef_trace_cursor_explain(), and in "archive" what
+ * was read of that. */
 char *ef_trace_search_explain(const struct ef_trace_search *search);
 
 #endif

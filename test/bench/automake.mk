@@ -43,9 +43,13 @@ test_bench_bench_store_query_SOURCES = test/bench/bench_store_query.c test/bench
 test_bench_bench_store_query_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 test_bench_bench_store_query_LDADD = $(EF_LIBS)
 BENCHES += test/bench/bench_archive
-test_bench_bench_archive_SOURCES = test/bench/bench_archive.c test/bench/bench.h
+test_bench_bench_archive_SOURCES = test/bench/bench_archive.c test/bench/bench.h test/bench/fabric_traces.h
 test_bench_bench_archive_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
 test_bench_bench_archive_LDADD = analyzer/libanalyzer.a $(EF_LIBS)
+BENCHES += test/bench/bench_archive_query
+test_bench_bench_archive_query_SOURCES = test/bench/bench_archive_query.c test/bench/bench.h test/bench/fabric_traces.h
+test_bench_bench_archive_query_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
+test_bench_bench_archive_query_LDADD = analyzer/libanalyzer.a $(EF_LIBS)
 BENCHES += test/bench/bench_probe
 test_bench_bench_probe_SOURCES = test/bench/bench_probe.c test/bench/bench.h
 test_bench_bench_probe_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test -DEF_TEST_SRCDIR='"$(abs_top_srcdir)/test"'

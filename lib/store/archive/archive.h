@@ -24,6 +24,7 @@
 #define EF_STORE_ARCHIVE_ARCHIVE_H
 
 #include "base/time.h"
+#include "store/archive/parquet_reader.h"
 #include "store/archive/row_set.h"
 #include "store/archive/spool.h"
 
@@ -82,6 +83,25 @@ struct ef_archive_bound {
     uint64_t min, max;
 };
 
+/* What an asker can tell from some columns alone, so that the others are read only
+ * for rows, and row groups, that may match. */
+struct ef_archive_sieve {
+    const bool *columns; /* Those that `sift` looks at, per column of the schema. */
+    /* Makes NULL of rows->rows[i] of those that cannot match; others are NULL already. */
+    void (*sift)(void *ctx, struct ef_row_set *rows);
+    /* False if the statistics of the row group say that no row can match; NULL: they are not asked. */
+    bool (*can_match)(void *ctx, const struct ef_parquet_reader *reader, unsigned group);
+    void *ctx;
+};
+
+/* How much of the archive an answer took. */
+struct ef_archive_effort {
+    uint64_t n_segments;                 /* Whose times overlapped. */
+    uint64_t n_groups, n_groups_skipped; /* Row groups, and those that statistics ruled out. */
+    uint64_t n_groups_sifted;            /* Of which only some columns were read. */
+    uint64_t n_rows, n_rows_read;        /* In the row groups read, and read with all columns that were wanted. */
+};
+
 struct ef_archive_query {
     struct ef_time from, to; /* Of column 0, both included. */
     const struct ef_archive_bound *bounds;
@@ -91,7 +111,8 @@ struct ef_archive_query {
      * `fresh_to`: the asker has the others in memory. */
     bool limits_fresh;
     struct ef_time fresh_to;
-    const bool *wanted; /* As for ef_parquet_reader_group(); borrowed. NULL: all columns. */
+    const bool *wanted;                   /* As for ef_parquet_reader_group(); borrowed. NULL: all columns. */
+    const struct ef_archive_sieve *sieve; /* Borrowed; NULL: none. */
 };
 
 /* Starts an answer over what was flushed. The query's bounds are copied. */
@@ -106,5 +127,8 @@ int ef_archive_next(struct ef_archive_cursor *cursor, struct ef_row_set **rows, 
 
 /* How many segments or row groups could not be read. */
 uint64_t ef_archive_n_failed(const struct ef_archive_cursor *cursor);
+
+/* What was done so far. */
+void ef_archive_effort(const struct ef_archive_cursor *cursor, struct ef_archive_effort *effort);
 
 #endif

@@ -25,6 +25,9 @@ struct ef_archive_cursor {
     struct ef_spool_reader *spool; /* or this, if it is not sealed. */
     struct ef_row_set rows;
     uint64_t n_failed;
+    bool first[EF_ROW_MAX_COLUMNS]; /* Columns that tell whether a row matches. */
+    bool has_rest;                  /* And there are others. */
+    struct ef_archive_effort effort;
 };
 
 /* --- Opening ------------------------------------------------------------------------- */
@@ -67,6 +70,21 @@ compare_oldest_first(const void *a_, const void *b_)
     return order ? order : (a->number > b->number) - (a->number < b->number);
 }
 
+/* Finds out which columns are read first. */
+static void
+choose_columns(struct ef_archive_cursor *c)
+{
+    const struct ef_archive_sieve *sieve = c->query.sieve;
+    c->first[0] = true;
+    for (unsigned i = 0; i < c->query.n_bounds; i++) {
+        c->first[c->bounds[i].column] = true;
+    }
+    for (unsigned i = 0; i < c->rows.schema->n_columns; i++) {
+        c->first[i] |= sieve && sieve->columns[i];
+        c->has_rest |= !c->first[i] && (!c->query.wanted || c->query.wanted[i]);
+    }
+}
+
 struct ef_archive_cursor *
 ef_archive_query(struct ef_archive *a, const struct ef_archive_query *query)
 {
@@ -77,6 +95,7 @@ ef_archive_query(struct ef_archive *a, const struct ef_archive_query *query)
         c->bounds[i] = query->bounds[i];
     }
     c->query.bounds = c->bounds;
+    choose_columns(c);
     pthread_mutex_lock(&a->mutex);
     c->segments = ef_must_realloc(NULL, EF_MAX(a->catalogue.n, 1u) * sizeof *c->segments);
     for (unsigned i = 0; i < a->catalogue.n; i++) {
@@ -85,6 +104,7 @@ ef_archive_query(struct ef_archive *a, const struct ef_archive_query *query)
         }
     }
     pthread_mutex_unlock(&a->mutex);
+    c->effort.n_segments = c->n_segments;
     qsort(c->segments, c->n_segments, sizeof *c->segments,
           query->oldest_first ? compare_oldest_first : compare_newest_first);
     return c;
@@ -120,6 +140,12 @@ ef_archive_n_failed(const struct ef_archive_cursor *c)
     return c->n_failed;
 }
 
+void
+ef_archive_effort(const struct ef_archive_cursor *c, struct ef_archive_effort *effort)
+{
+    *effort = c->effort;
+}
+
 /* --- Rows ---------------------------------------------------------------------------- */
 
 static bool
@@ -138,17 +164,40 @@ row_matches(const struct ef_archive_cursor *c, const void *row)
     return ok;
 }
 
-/* Keeps the rows that match. */
+/* Makes NULL of the rows that do not match. */
 static void
-sift_rows(struct ef_archive_cursor *c)
+reject_rows(struct ef_archive_cursor *c)
+{
+    const struct ef_archive_sieve *sieve = c->query.sieve;
+    for (uint32_t i = 0; i < c->rows.n_rows; i++) {
+        c->rows.rows[i] = row_matches(c, c->rows.rows[i]) ? c->rows.rows[i] : NULL;
+    }
+    if (sieve) {
+        sieve->sift(sieve->ctx, &c->rows);
+    }
+}
+
+static uint32_t
+count_rows(const struct ef_row_set *rows)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < c->rows.n_rows; i++) {
-        if (row_matches(c, c->rows.rows[i])) {
-            c->rows.rows[n++] = c->rows.rows[i];
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        n += rows->rows[i] != NULL;
+    }
+    return n;
+}
+
+/* Closes the gaps between the rows that match. */
+static void
+close_gaps(struct ef_row_set *rows)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        if (rows->rows[i]) {
+            rows->rows[n++] = rows->rows[i];
         }
     }
-    c->rows.n_rows = n;
+    rows->n_rows = n;
 }
 
 static bool
@@ -169,7 +218,8 @@ group_can_match(const struct ef_archive_cursor *c, unsigned group)
     for (unsigned i = 0; ok && i < c->query.n_bounds; i++) {
         ok = is_overlap(c, group, c->bounds[i].column, c->bounds[i].min, c->bounds[i].max);
     }
-    return ok;
+    const struct ef_archive_sieve *sieve = c->query.sieve;
+    return ok && (!sieve || !sieve->can_match || sieve->can_match(sieve->ctx, c->reader, group));
 }
 
 /* --- Sealed segments ------------------------------------------------------------------- */
@@ -215,21 +265,43 @@ group_at(const struct ef_archive_cursor *c, unsigned groups_left)
     return c->query.oldest_first ? ef_parquet_reader_meta(c->reader)->n_groups - groups_left : groups_left - 1;
 }
 
+/* Reads the rows of a group that match: first the columns that say which do. */
+static int
+read_rows(struct ef_archive_cursor *c, unsigned group)
+{
+    struct ef_error err = EF_ERROR_INIT;
+    int rc = ef_parquet_reader_group(c->reader, group, c->first, &c->rows, &err);
+    if (rc) {
+        return rc;
+    }
+    reject_rows(c);
+    uint32_t n = count_rows(&c->rows);
+    c->effort.n_rows += c->rows.n_rows;
+    c->effort.n_rows_read += n;
+    if (n && c->has_rest) {
+        rc = ef_parquet_reader_rest(c->reader, group, c->first, c->query.wanted, &c->rows, &err);
+    } else {
+        c->effort.n_groups_sifted++;
+    }
+    close_gaps(&c->rows);
+    return rc;
+}
+
 /* Reads the next row group that can match; false if there is none in the segment. */
 static bool
 read_group(struct ef_archive_cursor *c)
 {
-    struct ef_error err = EF_ERROR_INIT;
     while (c->groups_left > 0) {
         unsigned group = group_at(c, c->groups_left--);
+        c->effort.n_groups++;
         if (group_can_match(c, group)) {
-            if (ef_parquet_reader_group(c->reader, group, c->query.wanted, &c->rows, &err)) {
+            if (read_rows(c, group)) {
                 c->n_failed++;
                 ef_row_set_clear(&c->rows);
             }
-            sift_rows(c);
             return true;
         }
+        c->effort.n_groups_skipped++;
     }
     return false;
 }
@@ -258,6 +330,10 @@ read_spool(struct ef_archive_cursor *c)
         if (ef_row_decode(record, len, &c->rows) && !row_matches(c, c->rows.rows[c->rows.n_rows - 1])) {
             c->rows.n_rows--;
         }
+    }
+    if (c->query.sieve) {
+        c->query.sieve->sift(c->query.sieve->ctx, &c->rows);
+        close_gaps(&c->rows);
     }
     c->n_failed += rc < 0;
     return rc > 0;

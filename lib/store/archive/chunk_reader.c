@@ -6,6 +6,7 @@
 
 #include <zstd.h>
 
+#include "base/util.h"
 #include "store/archive/crc.h"
 #include "store/archive/encoding.h"
 
@@ -70,39 +71,54 @@ read_levels(struct chunk_reader *r, const uint8_t **at, const uint8_t *end, uint
     if (!ef_rle_decode(start, *at, ef_bit_width(max), n, r->numbers)) {
         return false;
     }
+    uint32_t greatest = 0;
     for (uint32_t i = 0; i < n; i++) {
-        if (r->numbers[i] > max) {
-            return false;
-        }
+        greatest = EF_MAX(greatest, r->numbers[i]);
         levels[i] = (uint8_t) r->numbers[i];
     }
-    return true;
+    return greatest <= max;
 }
 
+/* Appends values of `from` by their numbers, which exist. */
 static void
-copy_value(struct ef_column_data *to, const struct ef_column_data *from, uint32_t i)
+copy_values(struct ef_column_data *to, const struct ef_column_data *from, const uint32_t *numbers, uint32_t n)
 {
+    uint32_t width = to->width;
+    uint8_t *fixed = to->type == EF_ROW_FIXED ? to->fixed + (size_t) to->n_values * width : NULL;
     if (to->type == EF_ROW_BYTES) {
-        to->bytes[to->n_values++] = from->bytes[i];
-    } else if (to->type == EF_ROW_FIXED) {
-        memcpy(to->fixed + (size_t) to->n_values++ * to->width, from->fixed + (size_t) i * to->width, to->width);
+        for (uint32_t i = 0; i < n; i++) {
+            to->bytes[to->n_values + i] = from->bytes[numbers[i]];
+        }
+    } else if (fixed && width == 16) { /* Addresses: a copy of constant size is two instructions. */
+        for (uint32_t i = 0; i < n; i++) {
+            memcpy(fixed + (size_t) i * 16, from->fixed + (size_t) numbers[i] * 16, 16);
+        }
+    } else if (fixed) {
+        for (uint32_t i = 0; i < n; i++) {
+            memcpy(fixed + (size_t) i * width, from->fixed + (size_t) numbers[i] * width, width);
+        }
     } else {
-        to->numbers[to->n_values++] = from->numbers[i];
+        for (uint32_t i = 0; i < n; i++) {
+            to->numbers[to->n_values + i] = from->numbers[numbers[i]];
+        }
     }
+    to->n_values += n;
 }
 
 static bool
 read_indexes(struct chunk_reader *r, const uint8_t *at, const uint8_t *end, uint32_t n)
 {
+    uint32_t greatest = 0;
     if (!r->has_dictionary || at == end || !ef_rle_decode(at + 1, end, *at, n, r->numbers)) {
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
-        if (r->numbers[i] >= r->dictionary.n_values) {
-            return false;
-        }
-        copy_value(r->data, &r->dictionary, r->numbers[i]);
+        greatest = EF_MAX(greatest, r->numbers[i]);
     }
+    if (n && greatest >= r->dictionary.n_values) {
+        return false;
+    }
+    copy_values(r->data, &r->dictionary, r->numbers, n);
     return true;
 }
 

@@ -8,11 +8,14 @@
 
 /* Number `index` of those packed at `at` with `width` bits, 0 to 64, where
  * `len` bytes hold them all. */
-static uint64_t
+static inline uint64_t
 unpack(const uint8_t *at, size_t len, uint64_t index, unsigned width)
 {
     uint64_t bit = index * width;
     size_t byte = bit / 8, n = EF_MIN(len - byte, (size_t) 16);
+    if (width <= 56 && n >= 8) {
+        return ef_load_le64(at + byte) >> bit % 8 & (((uint64_t) 1 << width) - 1);
+    }
     unsigned __int128 word = 0;
     memcpy(&word, at + byte, n);
     word >>= bit % 8;

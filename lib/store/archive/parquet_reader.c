@@ -22,6 +22,7 @@ struct ef_parquet_reader {
     struct ef_parquet_meta meta;
     struct ef_buffer footer, bytes; /* What `meta` borrows; scratch. */
     int chunks[EF_ROW_MAX_COLUMNS]; /* The number of each column's chunk, or NO_CHUNK. */
+    void *first_row;                /* Of the row group that was read last; it has the bases of a counter. */
 };
 
 int
@@ -229,6 +230,14 @@ ef_parquet_reader_bounds(const struct ef_parquet_reader *r, unsigned group, unsi
     return true;
 }
 
+bool
+ef_parquet_reader_may_be_null(const struct ef_parquet_reader *r, unsigned group, unsigned column)
+{
+    int chunk = r->chunks[column];
+    return r->schema->columns[column].null_flag &&
+           (chunk == NO_CHUNK || r->meta.groups[group].chunks[chunk].n_nulls != 0);
+}
+
 /* --- Row groups ------------------------------------------------------------------ */
 
 static int
@@ -274,13 +283,15 @@ set_value(const struct ef_row_column *c, void *base, const struct ef_column_data
 static bool
 fill_rows(const struct ef_row_column *c, const struct ef_column_data *d, struct ef_row_set *rows)
 {
-    if (d->n_places != rows->n_rows) {
-        return false;
+    if (d->n_places != rows->n_rows || !d->n_values) {
+        return d->n_places == rows->n_rows; /* All are null. */
     }
     for (uint32_t i = 0, value = 0; i < rows->n_rows; i++) {
-        if (!d->definition || d->definition[i]) {
-            set_value(c, rows->rows[i], d, value++);
+        bool has = !d->definition || d->definition[i];
+        if (has && rows->rows[i]) {
+            set_value(c, rows->rows[i], d, value);
         }
+        value += has;
     }
     return true;
 }
@@ -313,6 +324,28 @@ list_elements(const struct ef_row_list_column *l, struct ef_row_set *rows, void 
     return list.n == n ? (uint8_t *) list.elements : NULL;
 }
 
+/* Goes over the places of one row's list, and fills its elements if there are any.
+ * Returns how many values there were, or -1 for damage. */
+static int64_t
+fill_list(const struct ef_row_list_column *l, const struct ef_row_column *c, const struct ef_column_data *d,
+          uint32_t place, uint32_t n, uint32_t value, uint8_t *elements)
+{
+    uint32_t first = value;
+    for (uint32_t k = 0; k < n; k++) {
+        uint8_t definition = d->definition[place + k];
+        if (!definition) {
+            return -1;
+        }
+        if (definition == d->max_definition) {
+            if (elements) {
+                set_value(c, elements + (size_t) k * l->element_bytes, d, value);
+            }
+            value++;
+        }
+    }
+    return value - first;
+}
+
 static bool
 fill_lists(const struct ef_row_schema *s, const struct ef_row_column *c, const struct ef_column_data *d,
            struct ef_row_set *rows, bool is_first)
@@ -324,19 +357,16 @@ fill_lists(const struct ef_row_schema *s, const struct ef_row_column *c, const s
             return false;
         }
         uint32_t n_places = places_of_row(d, place), n = d->definition[place] ? n_places : 0;
-        uint8_t *elements = list_elements(l, rows, rows->rows[i], n, is_first);
-        if (!elements || n_places > EF_ROW_MAX_ELEMENTS || (!n && n_places > 1)) {
+        bool is_kept = rows->rows[i] != NULL;
+        uint8_t *elements = is_kept ? list_elements(l, rows, rows->rows[i], n, is_first) : NULL;
+        if ((is_kept && !elements) || n_places > EF_ROW_MAX_ELEMENTS || (!n && n_places > 1)) {
             return false;
         }
-        for (uint32_t k = 0; k < n; k++, elements += l->element_bytes) {
-            uint8_t definition = d->definition[place + k];
-            if (!definition) {
-                return false;
-            }
-            if (definition == d->max_definition) {
-                set_value(c, elements, d, value++);
-            }
+        int64_t n_values = fill_list(l, c, d, place, n, value, elements);
+        if (n_values < 0) {
+            return false;
         }
+        value += (uint32_t) n_values;
         place += n_places;
     }
     return place == d->n_places;
@@ -389,32 +419,66 @@ is_wanted(const struct ef_row_schema *s, const bool *wanted, unsigned column)
     return !wanted || wanted[column] || (is_part && wanted[c->column]);
 }
 
+/* Reads the columns that are in `wanted` and not in `had`, either NULL for all or
+ * none, into the rows that are there. */
+static int
+read_columns(struct ef_parquet_reader *r, unsigned index, const bool *had, const bool *wanted, struct ef_row_set *rows,
+             struct ef_error *err)
+{
+    const struct ef_row_schema *s = r->schema;
+    bool is_new[EF_ROW_MAX_COLUMNS];
+    unsigned lists_made = 0;
+    for (unsigned i = 0; i < s->n_columns; i++) {
+        bool was_there = had && is_wanted(s, had, i);
+        is_new[i] = !was_there && is_wanted(s, wanted, i);
+        lists_made |= was_there && r->chunks[i] != NO_CHUNK ? 1u << s->columns[i].list : 0;
+    }
+    for (unsigned i = 0; i < s->n_columns; i++) {
+        if (r->chunks[i] == NO_CHUNK || !is_new[i]) {
+            continue;
+        }
+        unsigned list = 1u << s->columns[i].list;
+        int rc = add_column(r, &r->meta.groups[index], i, !(lists_made & list), rows);
+        lists_made |= list;
+        if (rc) {
+            return ef_error_set(err, rc, "column %s of row group %u: %s", s->columns[i].name, index,
+                                rc == -EBADMSG ? "damaged" : strerror(-rc));
+        }
+    }
+    bool ok = !s->counter || !is_new[s->counter->column] || ef_row_counter_unpack(rows);
+    return ok ? 0 : ef_error_set(err, -EBADMSG, "row group %u: damaged", index);
+}
+
 int
 ef_parquet_reader_group(struct ef_parquet_reader *r, unsigned index, const bool *wanted, struct ef_row_set *rows,
                         struct ef_error *err)
 {
     const struct ef_parquet_group *group = &r->meta.groups[index];
-    unsigned lists_made = 0;
-    int rc = is_n_rows_possible(r, group) ? 0 : -EBADMSG;
+    bool is_possible = is_n_rows_possible(r, group);
     rows->schema = r->schema;
-    make_rows(rows, rc ? 0 : (uint32_t) group->n_rows);
-    for (unsigned i = 0; !rc && i < r->schema->n_columns; i++) {
-        if (r->chunks[i] == NO_CHUNK || !is_wanted(r->schema, wanted, i)) {
-            continue;
-        }
-        unsigned list = 1u << r->schema->columns[i].list;
-        rc = add_column(r, group, i, !(lists_made & list), rows);
-        lists_made |= list;
-        if (rc) {
-            ef_row_set_clear(rows);
-            return ef_error_set(err, rc, "column %s of row group %u: %s", r->schema->columns[i].name, index,
-                                rc == -EBADMSG ? "damaged" : strerror(-rc));
-        }
-    }
-    if (!rc && r->schema->counter && is_wanted(r->schema, wanted, r->schema->counter->column) &&
-        !ef_row_counter_unpack(rows)) {
+    make_rows(rows, is_possible ? (uint32_t) group->n_rows : 0);
+    r->first_row = rows->n_rows ? rows->rows[0] : NULL;
+    int rc = is_possible ? read_columns(r, index, NULL, wanted, rows, err)
+                         : ef_error_set(err, -EBADMSG, "row group %u: damaged", index);
+    if (rc) {
         ef_row_set_clear(rows);
-        rc = -EBADMSG;
     }
-    return rc ? ef_error_set(err, rc, "row group %u: damaged", index) : 0;
+    return rc;
+}
+
+int
+ef_parquet_reader_rest(struct ef_parquet_reader *r, unsigned index, const bool *had, const bool *wanted,
+                       struct ef_row_set *rows, struct ef_error *err)
+{
+    if (!rows->n_rows) {
+        return 0;
+    }
+    void *first = rows->rows[0];
+    rows->rows[0] = r->first_row;
+    int rc = read_columns(r, index, had, wanted, rows, err);
+    rows->rows[0] = first;
+    if (rc) {
+        ef_row_set_clear(rows);
+    }
+    return rc;
 }

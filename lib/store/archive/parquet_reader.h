@@ -50,11 +50,21 @@ const struct ef_parquet_meta *ef_parquet_reader_meta(const struct ef_parquet_rea
 bool ef_parquet_reader_bounds(const struct ef_parquet_reader *reader, unsigned group, unsigned column, uint8_t min[64],
                               uint8_t max[64]);
 
+/* True if the column may be null in a row of the group. */
+bool ef_parquet_reader_may_be_null(const struct ef_parquet_reader *reader, unsigned group, unsigned column);
+
 /* Reads one row group into `rows`, which it clears first. `wanted`, if not
  * NULL, has a bool per column of the schema; others read as zero, and lists
  * without a wanted column as empty. Returns 0, -EBADMSG with `err`, or what the
  * source returned. */
 int ef_parquet_reader_group(struct ef_parquet_reader *reader, unsigned group, const bool *wanted,
                             struct ef_row_set *rows, struct ef_error *err);
+
+/* Reads further columns of the row group that was read into `rows` last, those of
+ * `wanted` that were not in `had`: what is only needed of rows that the first ones
+ * let through. The caller has made NULL of the others in rows->rows; no row may
+ * have changed its place. Returns as ef_parquet_reader_group(). */
+int ef_parquet_reader_rest(struct ef_parquet_reader *reader, unsigned group, const bool *had, const bool *wanted,
+                           struct ef_row_set *rows, struct ef_error *err);
 
 #endif

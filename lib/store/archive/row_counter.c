@@ -58,8 +58,10 @@ for_each(struct ef_row_set *rows, bool (*each)(struct bases *b, uint8_t *element
     const struct ef_row_list_column *l = &s->lists[c->list - 1];
     bool ok = true;
     for (uint32_t i = 0; ok && i < rows->n_rows; i++) {
-        struct ef_row_list list;
-        memcpy(&list, (uint8_t *) rows->rows[i] + l->offset, sizeof list);
+        struct ef_row_list list = {0};
+        if (rows->rows[i]) {
+            memcpy(&list, (uint8_t *) rows->rows[i] + l->offset, sizeof list);
+        }
         uint8_t *element = (uint8_t *) list.elements; /* The set's own. */
         for (uint32_t k = 0; ok && k < list.n; k++, element += l->element_bytes) {
             ok = !ef_row_has(c, element) || each(b, element);

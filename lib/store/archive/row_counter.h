@@ -19,7 +19,8 @@
 /* Makes the counters of a row group distances. The rows are changed. */
 void ef_row_counter_pack(struct ef_row_set *rows);
 
-/* And numbers again. False if the file contradicts itself. */
+/* And numbers again, of those rows that are not NULL; the first one must not be.
+ * False if the file contradicts itself. */
 bool ef_row_counter_unpack(struct ef_row_set *rows);
 
 #endif

@@ -11,6 +11,7 @@ EF_ANALYZER_TESTS = \
 	test/unit/analyzer/test_storm \
 	test/unit/analyzer/test_trace_row \
 	test/unit/analyzer/test_trace_search \
+	test/unit/analyzer/test_trace_sieve \
 	test/unit/analyzer/test_trace_store \
 	test/unit/analyzer/test_truth
 EF_ANALYZER_TEST_LDADD = analyzer/libanalyzer.a $(EF_TEST_LDADD)
@@ -29,8 +30,8 @@ test_unit_analyzer_test_trace_store_SOURCES = test/unit/analyzer/test_trace_stor
 test_unit_analyzer_test_trace_store_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_analyzer_test_trace_store_LDADD = $(EF_ANALYZER_TEST_LDADD)
 
-test_unit_analyzer_test_trace_query_SOURCES = test/unit/analyzer/test_trace_query.c
-test_unit_analyzer_test_trace_query_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_analyzer_test_trace_query_SOURCES = test/unit/analyzer/test_trace_query.c test/unit/analyzer/random_traces.h
+test_unit_analyzer_test_trace_query_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
 test_unit_analyzer_test_trace_query_LDADD = $(EF_ANALYZER_TEST_LDADD)
 
 test_unit_analyzer_test_trace_row_SOURCES = test/unit/analyzer/test_trace_row.c
@@ -40,6 +41,10 @@ test_unit_analyzer_test_trace_row_LDADD = $(EF_ANALYZER_TEST_LDADD)
 test_unit_analyzer_test_trace_search_SOURCES = test/unit/analyzer/test_trace_search.c
 test_unit_analyzer_test_trace_search_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_analyzer_test_trace_search_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
+test_unit_analyzer_test_trace_sieve_SOURCES = test/unit/analyzer/test_trace_sieve.c test/unit/analyzer/random_traces.h
+test_unit_analyzer_test_trace_sieve_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
+test_unit_analyzer_test_trace_sieve_LDADD = $(EF_ANALYZER_TEST_LDADD)
 
 test_unit_analyzer_test_archiver_SOURCES = test/unit/analyzer/test_archiver.c
 test_unit_analyzer_test_archiver_CPPFLAGS = $(EF_TEST_CPPFLAGS)
