@@ -163,6 +163,55 @@ ef_aggregate_add_rows(struct ef_aggregate_value *value, const struct ef_schema *
     }
 }
 
+/* The numbers of a chunk add up to less than 2^64 where they have 32 bits. */
+static EF_ALWAYS_INLINE void
+add_all(struct ef_aggregate_value *value, const uint8_t *values, uint32_t n, enum ef_column_type type, uint32_t width)
+{
+    uint64_t sum = 0, min = value->min, max = value->max;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t number = number_at(type, values + (size_t) i * width);
+        if (width == sizeof number) {
+            value->sum += number;
+        } else {
+            sum += number;
+        }
+        min = EF_MIN(min, number);
+        max = EF_MAX(max, number);
+    }
+    value->count += n;
+    value->sum += sum;
+    value->min = min;
+    value->max = max;
+}
+
+void
+ef_aggregate_add_all(struct ef_aggregate_value *value, const struct ef_schema *schema, unsigned column,
+                     const uint8_t *const *columns, uint32_t first_row, uint32_t n_rows)
+{
+    const struct ef_column *type = &schema->columns[column];
+    const uint8_t *values = columns[column] + (size_t) first_row * type->width;
+    switch (type->type) {
+    case EF_COLUMN_U8:
+        add_all(value, values, n_rows, EF_COLUMN_U8, 1);
+        break;
+    case EF_COLUMN_U16:
+        add_all(value, values, n_rows, EF_COLUMN_U16, 2);
+        break;
+    case EF_COLUMN_U32:
+    case EF_COLUMN_IPV4:
+        add_all(value, values, n_rows, EF_COLUMN_U32, 4);
+        break;
+    case EF_COLUMN_U64:
+        add_all(value, values, n_rows, EF_COLUMN_U64, 8);
+        break;
+    case EF_COLUMN_TIME:
+        add_all(value, values, n_rows, EF_COLUMN_TIME, 8);
+        break;
+    default:
+        value->count += n_rows; /* Nothing but the count has a meaning. */
+    }
+}
+
 void
 ef_aggregate_merge(struct ef_aggregate_value *into, const struct ef_aggregate_value *from)
 {

@@ -62,6 +62,10 @@ void ef_aggregate_add_rows(struct ef_aggregate_value *value, const struct ef_sch
                            const uint8_t *const *columns, uint32_t first_row, uint32_t n_rows, const uint64_t *bits,
                            struct ef_time from, struct ef_time to);
 
+/* Adds all of the rows. */
+void ef_aggregate_add_all(struct ef_aggregate_value *value, const struct ef_schema *schema, unsigned column,
+                          const uint8_t *const *columns, uint32_t first_row, uint32_t n_rows);
+
 void ef_aggregate_merge(struct ef_aggregate_value *into, const struct ef_aggregate_value *from);
 
 /* Adds an aggregate to an installed filter. Returns 0; -ENOENT if there is no

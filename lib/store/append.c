@@ -275,6 +275,10 @@ publish(struct ef_multilog_writer *lane, uint32_t n)
         lane->epoch = epoch;
     }
     atomic_store(&lane->tail, tail + n);
+    if (EF_UNLIKELY(atomic_load(&lane->log->is_monitor_waiting)) &&
+        atomic_exchange(&lane->log->is_monitor_waiting, false)) {
+        ef_monitor_wake(lane->log);
+    }
 }
 
 /* Has the lane an open bucket with so much room; 0 or -ENOBUFS. */

@@ -1,6 +1,7 @@
 lib_libeverflow_a_SOURCES += \
 	lib/store/aggregate.c lib/store/aggregate.h \
 	lib/store/append.c \
+	lib/store/backlog.c \
 	lib/store/bucket_index.c lib/store/bucket_index.h lib/store/indexes.h \
 	lib/store/bucket_pool.c lib/store/bucket_pool.h \
 	lib/store/cursor.h lib/store/cursor_order.c \
@@ -25,5 +26,6 @@ lib_libeverflow_a_SOURCES += \
 	lib/store/query_aggregate.c \
 	lib/store/schema.c lib/store/schema.h \
 	lib/store/snapshot.c \
+	lib/store/tally.c \
 	lib/store/trigger.c lib/store/trigger.h lib/store/trigger_private.h
 EXTRA_DIST += lib/store/README.md

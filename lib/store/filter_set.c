@@ -125,7 +125,7 @@ eval_bucket(struct ef_filter_work *work, const struct ef_sealed *bucket)
 {
     for (uint32_t row = 0; row < bucket->id.n_rows; row += EF_PREDICATE_CHUNK_ROWS) {
         uint32_t n = EF_MIN(bucket->id.n_rows - row, (uint32_t) EF_PREDICATE_CHUNK_ROWS);
-        ef_predicate_set_eval(work->set, work->scratch, bucket->columns, row, n, work->chunk);
+        ef_predicate_set_eval(work->set, work->scratch, NULL, bucket->columns, row, n, work->chunk);
         for (unsigned i = 0; i < work->n_unique; i++) {
             memcpy(work->bitmaps + (size_t) i * work->n_words + row / 64,
                    work->chunk + (size_t) i * EF_PREDICATE_CHUNK_WORDS, (n + 63) / 64 * sizeof *work->chunk);

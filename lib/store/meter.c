@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Meters: the running aggregates of the last buckets of time, and which triggers
- * they set off; see trigger.h and trigger_private.h. */
+/* Meters: what a filter's records of the last buckets of time add up to, and
+ * which triggers that sets off; see trigger.h and trigger_private.h. */
 #include <config.h>
 
 #include <errno.h>
@@ -9,6 +9,10 @@
 
 #include "base/util.h"
 #include "store/trigger_private.h"
+
+#define NEVER (~(ef_u128) 0)
+
+enum { CLOSE = 64 };
 
 /* --- Meters and their triggers -------------------------------------------------------- */
 
@@ -25,21 +29,22 @@ ef_meter_get(struct ef_triggers *t, struct ef_installed_filter *filter, unsigned
     struct ef_meter **link = &t->meters;
     for (; *link; link = &(*link)->next) {
         struct ef_meter *meter = *link;
-        if (meter->column == column && meter->width_ns == width_ns && same_filter(meter->filter, filter)) {
+        if (meter->tally->column == column && meter->tally->width_ns == width_ns &&
+            same_filter(meter->filter, filter)) {
             return meter;
         }
     }
-    struct ef_meter *meter = *link = calloc(1, sizeof *meter);
-    if (!meter) {
+    struct ef_meter *meter = calloc(1, sizeof *meter);
+    if (!meter || ef_tally_join(t, meter, column, width_ns)) {
+        free(meter);
         return NULL;
     }
+    *link = meter;
     ef_installed_filter_retain(filter);
     meter->filter = filter;
-    meter->column = column;
-    meter->width_ns = width_ns;
-    meter->newest = INT64_MIN;
-    for (unsigned i = 0; i < EF_METER_CELLS; i++) {
-        meter->cells[i].bucket = INT64_MIN;
+    meter->n_read = t->backlog.end; /* What came earlier is none of its business. */
+    for (unsigned i = 0; i < EF_TALLY_CELLS; i++) {
+        meter->cells[i].bucket = EF_NO_BUCKET;
     }
     t->n_meters++;
     t->is_stale = true;
@@ -69,9 +74,31 @@ destroy(struct ef_triggers *t, struct ef_meter *meter)
     *link = meter->next;
     t->n_meters--;
     t->is_stale = true;
+    ef_tally_leave(t, meter);
     ef_installed_filter_release(meter->filter);
     free(meter->triggers);
     free(meter);
+}
+
+/* Of a tally's reading that is of the greatest and least value of a row. */
+static uint64_t
+of_extreme(enum ef_trigger_group group, uint64_t threshold)
+{
+    return group == EF_TRIGGER_MIN_LE ? UINT64_MAX - threshold : threshold;
+}
+
+static void
+set_first_due(struct ef_meter *meter)
+{
+    for (unsigned group = 0; group < EF_TRIGGER_AT_END; group++) {
+        unsigned first = meter->group_start[group];
+        meter->first_due[group] = NEVER;
+        if (first < meter->group_start[group + 1]) {
+            meter->first_due[group] = of_extreme(group, meter->triggers[first]->condition.threshold);
+        }
+    }
+    ef_u128 count = meter->first_due[EF_TRIGGER_COUNT_GE];
+    meter->is_close = (count == NEVER || count <= CLOSE) && meter->first_due[EF_TRIGGER_SUM_GE] == NEVER;
 }
 
 void
@@ -84,10 +111,15 @@ ef_meter_regroup(struct ef_meter *meter)
         }
         meter->group_start[group] = i;
     }
-    for (unsigned cell = 0; cell < EF_METER_CELLS; cell++) {
-        memset(meter->cells[cell].n_alerted, 0, sizeof meter->cells[cell].n_alerted);
-        meter->cells[cell].has_changed = true; /* A new trigger looks at it, too. */
+    set_first_due(meter);
+    meter->only_counts = true;
+    for (i = 0; i < meter->n_triggers; i++) {
+        meter->only_counts &= meter->triggers[i]->condition.function == EF_AGGREGATE_COUNT;
     }
+    for (unsigned cell = 0; cell < EF_TALLY_CELLS; cell++) {
+        memset(meter->cells[cell].n_alerted, 0, sizeof meter->cells[cell].n_alerted);
+    }
+    meter->tally->has_changed = true; /* A new trigger looks at all cells, too. */
 }
 
 int
@@ -121,119 +153,128 @@ ef_meter_update(struct ef_triggers *t, struct ef_meter *meter)
 
 /* --- Counting ----------------------------------------------------------------------- */
 
-static void
-raise_if_first(struct ef_triggers *t, struct ef_meter *meter, struct ef_trigger *trigger, const struct ef_cell *cell)
+/* The tally's bucket of that position, begun if the meter's is an older one. */
+static struct ef_meter_cell *
+cell_at(struct ef_meter *meter, unsigned i)
 {
-    int64_t *alerted = &trigger->alerted[cell - meter->cells];
-    if (*alerted != cell->bucket) {
-        *alerted = cell->bucket;
-        ef_triggers_raise(t, trigger, cell);
+    struct ef_meter_cell *cell = &meter->cells[i];
+    int64_t bucket = meter->tally->cells[i].bucket;
+    if (cell->bucket != bucket) {
+        *cell = (struct ef_meter_cell){.bucket = bucket, .value = EF_AGGREGATE_VALUE_INIT};
+    }
+    meter->begun |= UINT32_C(1) << i;
+    return cell;
+}
+
+/* The run's part of the chunk's bits, from the word on where it begins. */
+static uint32_t
+cut_out(const struct ef_run *run, const uint64_t *bits, uint64_t *cut)
+{
+    uint32_t first = run->first / 64, last = (run->end - 1U) / 64;
+    memcpy(cut, bits + first, (last - first + 1) * sizeof *cut);
+    cut[0] &= ~UINT64_C(0) << run->first % 64;
+    cut[last - first] &= ~UINT64_C(0) >> (63 - (run->end - 1U) % 64);
+    return last - first + 1;
+}
+
+void
+ef_meter_add(struct ef_meter *meter, const struct ef_schema *schema, const uint8_t *const *columns, uint32_t first_row,
+             const struct ef_run *runs, unsigned n_runs, const uint64_t *bits)
+{
+    uint64_t any = 0;
+    for (uint32_t word = 0; n_runs && word <= (runs[n_runs - 1].end - 1U) / 64; word++) {
+        any |= bits[word];
+    }
+    for (const struct ef_run *run = runs; any && run < runs + n_runs; run++) {
+        uint64_t cut[EF_PREDICATE_CHUNK_WORDS], n_matches = 0;
+        uint32_t n_words = cut_out(run, bits, cut), row = first_row + run->first / 64 * 64U;
+        for (uint32_t word = 0; word < n_words; word++) {
+            n_matches += (uint64_t) __builtin_popcountll(cut[word]);
+        }
+        if (!n_matches) {
+            continue;
+        }
+        struct ef_aggregate_value *value = &cell_at(meter, run->cell)->value;
+        if (meter->only_counts) {
+            value->count += n_matches;
+        } else {
+            ef_aggregate_add_rows(value, schema, meter->tally->column, columns, row, n_words * 64, cut,
+                                  (struct ef_time){INT64_MIN}, (struct ef_time){INT64_MAX});
+        }
+    }
+}
+
+/* --- Raising ------------------------------------------------------------------------ */
+
+/* What of `threshold` the meter does not have, behind what it has seen. */
+static ef_u128
+left_at(ef_u128 threshold, ef_u128 value, ef_u128 seen)
+{
+    return threshold > value ? threshold - value + seen : 0;
+}
+
+ef_u128
+ef_meter_due_at(const struct ef_meter *meter, unsigned i, enum ef_trigger_group group)
+{
+    const struct ef_meter_cell *cell = &meter->cells[i];
+    if (!(meter->begun >> i & 1) || cell->bucket != meter->tally->cells[i].bucket) {
+        return meter->first_due[group];
+    }
+    unsigned next = meter->group_start[group] + cell->n_alerted[group];
+    if (next == meter->group_start[group + 1]) {
+        return NEVER;
+    }
+    uint64_t threshold = meter->triggers[next]->condition.threshold;
+    switch (group) {
+    case EF_TRIGGER_COUNT_GE:
+        return left_at(threshold, cell->value.count, cell->seen_count);
+    case EF_TRIGGER_SUM_GE:
+        return left_at(threshold, cell->value.sum, cell->seen_sum);
+    default:
+        return of_extreme(group, threshold);
+    }
+}
+
+static void
+raise_if_first(struct ef_triggers *t, struct ef_trigger *trigger, unsigned i, const struct ef_meter_cell *cell)
+{
+    if (trigger->alerted[i] != cell->bucket) {
+        trigger->alerted[i] = cell->bucket;
+        ef_triggers_raise(t, trigger, cell->bucket, &cell->value);
     }
 }
 
 /* In each group, those that fire on less do so before the others: the first that
  * does not ends it. */
 static void
-look_at_once(struct ef_triggers *t, struct ef_meter *meter, struct ef_cell *cell)
+look_at_once(struct ef_triggers *t, struct ef_meter *meter, unsigned i, struct ef_meter_cell *cell)
 {
     for (unsigned group = 0; group < EF_TRIGGER_AT_END; group++) {
-        unsigned i = meter->group_start[group] + cell->n_alerted[group];
-        for (; i < meter->group_start[group + 1] && ef_condition_holds(&meter->triggers[i]->condition, &cell->value);
-             i++) {
-            raise_if_first(t, meter, meter->triggers[i], cell);
+        unsigned next = meter->group_start[group] + cell->n_alerted[group];
+        for (; next < meter->group_start[group + 1] &&
+               ef_condition_holds(&meter->triggers[next]->condition, &cell->value);
+             next++) {
+            raise_if_first(t, meter->triggers[next], i, cell);
             cell->n_alerted[group]++;
         }
     }
-    cell->has_changed = false;
 }
 
-static void
-complete(struct ef_triggers *t, struct ef_meter *meter, struct ef_cell *cell)
+void
+ef_meter_look(struct ef_triggers *t, struct ef_meter *meter, unsigned i)
 {
-    if (cell->bucket == INT64_MIN || cell->is_complete) {
+    const struct ef_tally_cell *tally = &meter->tally->cells[i];
+    if (meter->is_close && meter->cells[i].bucket != tally->bucket) {
+        meter->begun &= ~(UINT32_C(1) << i); /* Nothing of this bucket matched. */
         return;
     }
-    look_at_once(t, meter, cell);
-    cell->is_complete = true;
-    for (unsigned i = meter->group_start[EF_TRIGGER_AT_END]; i < meter->n_triggers; i++) {
-        if (ef_condition_holds(&meter->triggers[i]->condition, &cell->value)) {
-            raise_if_first(t, meter, meter->triggers[i], cell);
-        }
-    }
-}
-
-/* The cell of a bucket of time, or NULL if it is too late for that one. */
-static struct ef_cell *
-cell_of(struct ef_triggers *t, struct ef_meter *meter, int64_t bucket)
-{
-    struct ef_cell *cell = &meter->cells[(uint64_t) bucket % EF_METER_CELLS];
-    if (cell->bucket != bucket) {
-        if (cell->bucket > bucket || (meter->newest != INT64_MIN && bucket <= meter->newest - EF_METER_CELLS)) {
-            return NULL;
-        }
-        complete(t, meter, cell);
-        *cell = (struct ef_cell){.bucket = bucket, .value = EF_AGGREGATE_VALUE_INIT};
-        meter->newest = EF_MAX(meter->newest, bucket);
-    }
-    return cell->is_complete ? NULL : cell;
-}
-
-static int64_t
-bucket_of(int64_t ns, int64_t width_ns)
-{
-    return ns / width_ns - (ns % width_ns < 0);
-}
-
-/* Records mostly come in the order of time: rows are added in runs that lie in
- * the same bucket of time. */
-void
-ef_meter_add(struct ef_triggers *t, struct ef_meter *meter, const struct ef_schema *schema,
-             const uint8_t *const *columns, uint32_t first_row, uint32_t n_rows, const uint64_t *bits, int64_t now_ns)
-{
-    const uint8_t *times = columns[0] + (size_t) first_row * sizeof(int64_t);
-    for (uint32_t word = 0; word < (n_rows + 63) / 64; word++) {
-        uint64_t left = bits[word];
-        while (left) {
-            int64_t ns;
-            memcpy(&ns, times + (word * 64 + (size_t) __builtin_ctzll(left)) * sizeof ns, sizeof ns);
-            int64_t bucket = bucket_of(ns, meter->width_ns), start = bucket * meter->width_ns, of_row = ns;
-            uint64_t run = 0;
-            for (uint64_t rest = left; rest && (uint64_t) (of_row - start) < (uint64_t) meter->width_ns;) {
-                run |= rest & -rest;
-                rest &= rest - 1;
-                if (rest) {
-                    memcpy(&of_row, times + (word * 64 + (size_t) __builtin_ctzll(rest)) * sizeof of_row,
-                           sizeof of_row);
-                }
-            }
-            struct ef_cell *cell = cell_of(t, meter, bucket);
-            if (cell) {
-                ef_aggregate_add_rows(&cell->value, schema, meter->column, columns, first_row + word * 64,
-                                      EF_MIN(n_rows - word * 64, 64U), &run, (struct ef_time){INT64_MIN},
-                                      (struct ef_time){INT64_MAX});
-                cell->has_changed = true;
-                cell->changed_ns = now_ns;
-            } else {
-                t->stats.n_late += (uint64_t) __builtin_popcountll(run);
-            }
-            left &= ~run;
-        }
-    }
-}
-
-void
-ef_meter_look(struct ef_triggers *t, struct ef_meter *meter, int64_t now_ns)
-{
-    for (unsigned i = 0; i < EF_METER_CELLS; i++) {
-        struct ef_cell *cell = &meter->cells[i];
-        if (cell->bucket == INT64_MIN || cell->is_complete) {
-            continue;
-        }
-        if (cell->has_changed) {
-            look_at_once(t, meter, cell);
-        }
-        if (meter->newest - cell->bucket >= 2 || now_ns - cell->changed_ns >= 2 * meter->width_ns) {
-            complete(t, meter, cell);
+    struct ef_meter_cell *cell = cell_at(meter, i);
+    cell->seen_count = tally->total.count;
+    cell->seen_sum = tally->total.sum;
+    look_at_once(t, meter, i, cell);
+    for (unsigned n = meter->group_start[EF_TRIGGER_AT_END]; tally->completes && n < meter->n_triggers; n++) {
+        if (ef_condition_holds(&meter->triggers[n]->condition, &cell->value)) {
+            raise_if_first(t, meter->triggers[n], i, cell);
         }
     }
 }

@@ -1,60 +1,265 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The monitor thread: looks at what was published since it looked last, and
- * feeds the meters. It reads rows as a query does, of a snapshot, so that it
- * sees a batch wholly or not at all. See trigger.h. */
+/* The monitor thread: takes what was published since it looked last into the
+ * tallies, finds out whose triggers could fire, and has those meters read. It
+ * reads rows as a query does, of a snapshot, so that it sees a batch wholly or
+ * not at all. A writer wakes it; see trigger.h.
+ *
+ * How it sleeps: it says that it is waiting, then looks once more whether a tail
+ * has moved, then waits for the semaphore. A writer stores its tail, and then
+ * asks whether the monitor is waiting; all four are sequentially consistent, so
+ * one of the two sees the other. test/unit/store/wake.pml is this for spin. */
 #include <config.h>
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 
 #include "store/multilog_private.h"
 
-/* --- Records ------------------------------------------------------------------------ */
+/* What it may take of a core for looking as soon as there is something: so many
+ * ns per ms, saved up to so many. When all of that is spent, it looks once per
+ * ms until it has saved enough to begin again. */
+enum { CREDIT_PER_MS = 18000, MOST_CREDIT = 50 * CREDIT_PER_MS, ENOUGH_CREDIT = 10 * CREDIT_PER_MS };
+
+/* --- What the meters need ------------------------------------------------------------ */
 
 static int
-prepare(struct ef_triggers *t)
+make_set(struct ef_triggers *t)
 {
     const struct ef_predicate **predicates = calloc(t->n_meters + 1, sizeof(struct ef_predicate *));
     unsigned n = 0;
-    ef_predicate_set_destroy(t->set);
-    ef_predicate_scratch_destroy(t->scratch);
-    free(t->bits);
-    t->set = NULL;
-    t->scratch = NULL;
-    t->bits = calloc((size_t) (t->n_meters + 1) * EF_PREDICATE_CHUNK_WORDS, sizeof *t->bits);
-    for (const struct ef_meter *meter = t->meters; predicates && meter; meter = meter->next) {
+    for (struct ef_meter *meter = t->meters; predicates && meter; meter = meter->next) {
+        meter->number = n;
         predicates[n++] = ef_installed_filter_predicate(meter->filter);
     }
-    int rc = predicates && t->bits ? ef_predicate_set_create(predicates, n, &t->set) : -ENOMEM;
+    int rc = predicates ? ef_predicate_set_create(predicates, n, &t->set) : -ENOMEM;
     if (!rc) {
         t->scratch = ef_predicate_scratch_create(t->set);
         rc = t->scratch ? 0 : -ENOMEM;
     }
     free(predicates);
+    return rc;
+}
+
+static int
+prepare(struct ef_triggers *t)
+{
+    ef_predicate_set_destroy(t->set);
+    ef_predicate_scratch_destroy(t->scratch);
+    free(t->bits);
+    free(t->wanted);
+    free(t->due);
+    t->set = NULL;
+    t->scratch = NULL;
+    t->bits = calloc((size_t) (t->n_meters + 1) * EF_PREDICATE_CHUNK_WORDS, sizeof *t->bits);
+    t->wanted = calloc(t->n_meters / 64 + 1, sizeof *t->wanted);
+    t->due = calloc(t->n_meters + 1, sizeof(struct ef_meter *));
+    int rc = make_set(t);
+    rc = t->bits && t->wanted && t->due ? rc : -ENOMEM;
     t->is_stale = rc;
     return rc;
 }
 
+/* --- Settling ------------------------------------------------------------------------ */
+
 static void
-look_at_rows(struct ef_multilog *log, struct ef_bucket *bucket, uint32_t row, uint32_t end, int64_t now_ns)
+lower(ef_u128 *levels, const ef_u128 *to)
+{
+    for (unsigned group = 0; group < EF_TRIGGER_AT_END; group++) {
+        levels[group] = EF_MIN(levels[group], to[group]);
+    }
+}
+
+/* The triggers are others: so is when the first of them can fire. */
+static void
+reconsider(struct ef_tally *tally)
+{
+    memset(tally->first_due, 0xff, sizeof tally->first_due);
+    memset(tally->close_due, 0xff, sizeof tally->close_due);
+    tally->has_at_end = false;
+    for (const struct ef_meter *meter = tally->meters; meter; meter = meter->next_of_tally) {
+        tally->has_at_end |= meter->group_start[EF_TRIGGER_AT_END] < meter->n_triggers;
+        lower(tally->first_due, meter->first_due);
+        if (meter->is_close) {
+            lower(tally->close_due, meter->first_due);
+        }
+    }
+    for (unsigned i = 0; i < EF_TALLY_CELLS; i++) {
+        memset(tally->cells[i].due_at, 0, sizeof tally->cells[i].due_at);
+    }
+}
+
+static void
+make_due(struct ef_triggers *t, struct ef_meter *meter)
+{
+    if (!meter->is_due) {
+        meter->is_due = true;
+        meter->tally->n_due++;
+        t->due[t->n_due++] = meter;
+    }
+}
+
+/* Which meters must be read for a cell that has reached one of its levels; and
+ * what the least level of the others is. */
+static void
+find_due(struct ef_triggers *t, struct ef_tally *tally, unsigned i)
+{
+    struct ef_tally_cell *cell = &tally->cells[i];
+    memcpy(cell->due_at, tally->close_due, sizeof cell->due_at);
+    for (struct ef_meter *meter = tally->meters; meter && tally->n_due < tally->n_meters;
+         meter = meter->next_of_tally) {
+        if (meter->is_due) {
+            continue;
+        }
+        for (unsigned group = 0; group < EF_TRIGGER_AT_END; group++) {
+            ef_u128 due_at = ef_meter_due_at(meter, i, group);
+            if (ef_tally_reading(cell, group) >= due_at) {
+                make_due(t, meter);
+            } else {
+                cell->due_at[group] = EF_MIN(cell->due_at[group], due_at);
+            }
+        }
+    }
+}
+
+static bool
+has_reached(const struct ef_tally_cell *cell)
+{
+    bool any = false;
+    for (unsigned group = 0; group < EF_TRIGGER_AT_END; group++) {
+        any |= ef_tally_reading(cell, group) >= cell->due_at[group];
+    }
+    return any;
+}
+
+static void
+find_all_due(struct ef_triggers *t, struct ef_tally *tally, int64_t now_ns, bool all)
+{
+    bool any_completes = false;
+    tally->n_due = tally->to_look = 0;
+    if (tally->has_changed) {
+        reconsider(tally);
+    }
+    for (unsigned i = 0; i < EF_TALLY_CELLS; i++) {
+        struct ef_tally_cell *cell = &tally->cells[i];
+        if (cell->bucket == EF_NO_BUCKET) {
+            continue;
+        }
+        bool to_look = cell->is_fresh || tally->has_changed;
+        if (to_look && has_reached(cell)) {
+            find_due(t, tally, i);
+        }
+        if (tally->has_at_end && ef_tally_is_over(tally, cell, now_ns)) {
+            to_look = any_completes = cell->completes = cell->is_complete = true;
+        }
+        tally->to_look |= (uint32_t) to_look << i;
+    }
+    for (struct ef_meter *meter = tally->meters; (any_completes || all) && meter; meter = meter->next_of_tally) {
+        if (all || meter->group_start[EF_TRIGGER_AT_END] < meter->n_triggers) {
+            make_due(t, meter);
+        }
+    }
+}
+
+/* What a meter that is close has seen of a bucket is not kept until something
+ * matches: a few records make it due again anyway. */
+static void
+look_at_meter(struct ef_triggers *t, struct ef_meter *meter)
+{
+    struct ef_tally *tally = meter->tally;
+    uint32_t left = meter->is_close ? tally->to_look & meter->begun : tally->to_look;
+    for (; left; left &= left - 1) {
+        unsigned i = (unsigned) __builtin_ctz(left);
+        ef_meter_look(t, meter, i);
+        for (unsigned group = 0; group < EF_TRIGGER_AT_END; group++) {
+            tally->cells[i].due_at[group] = EF_MIN(tally->cells[i].due_at[group], ef_meter_due_at(meter, i, group));
+        }
+    }
+    meter->is_due = false;
+}
+
+void
+ef_monitor_settle(struct ef_multilog *log, int64_t now_ns, bool all)
+{
+    struct ef_triggers *t = &log->triggers;
+    t->n_due = 0;
+    for (struct ef_tally *tally = t->tallies; tally; tally = tally->next) {
+        find_all_due(t, tally, now_ns, all);
+    }
+    ef_backlog_read(log);
+    for (unsigned i = 0; i < t->n_due; i++) {
+        look_at_meter(t, t->due[i]);
+    }
+    for (struct ef_tally *tally = t->tallies; tally; tally = tally->next) {
+        ef_tally_looked(tally);
+    }
+    ef_backlog_trim(t, all);
+}
+
+/* --- Records ------------------------------------------------------------------------ */
+
+/* How many of the rows all tallies can take. */
+static uint32_t
+room_for(struct ef_triggers *t, const uint8_t *times, uint32_t n_rows, int64_t now_ns)
+{
+    for (struct ef_tally *tally = t->tallies; n_rows && tally; tally = tally->next) {
+        n_rows = ef_tally_room(tally, times, n_rows, now_ns);
+    }
+    return n_rows;
+}
+
+static int64_t
+latest(const uint8_t *times, uint32_t n_rows, int64_t max_ns)
+{
+    for (uint32_t i = 0; i < n_rows; i++) {
+        int64_t ns;
+        memcpy(&ns, times + (size_t) i * sizeof ns, sizeof ns);
+        max_ns = EF_MAX(max_ns, ns);
+    }
+    return max_ns;
+}
+
+static void
+end_segment(struct ef_backlog *backlog, struct ef_segment *segment)
+{
+    if (segment->n_rows) {
+        ef_backlog_push(backlog, segment);
+        segment->first_row += segment->n_rows;
+        segment->n_rows = 0;
+        segment->max_ns = INT64_MIN;
+    }
+}
+
+/* Rows from `segment->first_row` to `end` of a bucket that is held. */
+static void
+take_rows(struct ef_multilog *log, struct ef_bucket *bucket, struct ef_segment *segment, uint32_t end, int64_t now_ns)
 {
     struct ef_triggers *t = &log->triggers;
     const uint8_t *columns[EF_SCHEMA_MAX_COLUMNS];
     ef_bucket_columns(log, bucket, columns);
-    for (; row < end; row += EF_PREDICATE_CHUNK_ROWS) {
-        uint32_t n = EF_MIN(end - row, (uint32_t) EF_PREDICATE_CHUNK_ROWS);
-        const uint64_t *bits = t->bits;
-        ef_predicate_set_eval(t->set, t->scratch, columns, row, n, t->bits);
-        for (struct ef_meter *meter = t->meters; meter; meter = meter->next, bits += EF_PREDICATE_CHUNK_WORDS) {
-            ef_meter_add(t, meter, &log->schema, columns, row, n, bits, now_ns);
+    for (uint32_t row = segment->first_row; row < end;) {
+        const uint8_t *times = columns[0] + (size_t) row * sizeof(int64_t);
+        uint32_t n = room_for(t, times, EF_MIN(end - row, (uint32_t) EF_PREDICATE_CHUNK_ROWS), now_ns);
+        if (!n || ef_backlog_is_full(&t->backlog)) {
+            end_segment(&t->backlog, segment);
+            ef_monitor_settle(log, now_ns, ef_backlog_is_full(&t->backlog));
+            continue;
         }
+        for (struct ef_tally *tally = t->tallies; tally; tally = tally->next) {
+            ef_tally_add(t, tally, &log->schema, columns, row, n, now_ns);
+        }
+        segment->max_ns = latest(times, n, segment->max_ns);
+        segment->n_rows += n;
         t->stats.n_records += n;
+        row += n;
     }
+    end_segment(&t->backlog, segment);
 }
 
 /* Of one lane, the records up to `tail`. */
 static void
-look_at_lane(struct ef_multilog *log, unsigned number, uint64_t tail, int64_t now_ns)
+take_lane(struct ef_multilog *log, unsigned number, uint64_t tail, int64_t now_ns)
 {
     struct ef_multilog_writer *lane = &log->lanes[number];
     struct ef_monitor_position *at = &log->triggers.positions[number];
@@ -76,8 +281,11 @@ look_at_lane(struct ef_multilog *log, unsigned number, uint64_t tail, int64_t no
         uint64_t n_rows = atomic_load_explicit(&bucket->n_rows, memory_order_acquire);
         uint64_t end = EF_MIN(tail, bucket->first_record + n_rows);
         if (at->record < end) {
-            look_at_rows(log, bucket, (uint32_t) (at->record - bucket->first_record),
-                         (uint32_t) (end - bucket->first_record), now_ns);
+            struct ef_segment segment = {.lane = number,
+                                         .sequence = at->sequence,
+                                         .first_row = (uint32_t) (at->record - bucket->first_record),
+                                         .max_ns = INT64_MIN};
+            take_rows(log, bucket, &segment, (uint32_t) (end - bucket->first_record), now_ns);
             at->record = end;
         }
         at->sequence += at->record < tail; /* The rest is in the next one. */
@@ -93,33 +301,89 @@ static void
 look(struct ef_multilog *log)
 {
     struct ef_triggers *t = &log->triggers;
-    struct ef_time start = ef_time_of_clock(CLOCK_THREAD_CPUTIME_ID);
-    int64_t now_ns = ef_time_mono().ns;
     struct ef_multilog_snapshot snapshot;
+    int64_t now_ns = ef_time_mono().ns;
     if (t->is_stale && prepare(t)) {
         return; /* Memory may be there at the next time. */
     }
+    for (unsigned i = 0; i < log->n_lanes; i++) {
+        t->positions[i].tail = atomic_load(&log->lanes[i].tail);
+    }
     ef_multilog_snapshot(log, &snapshot);
     for (unsigned i = 0; i < log->n_lanes; i++) {
-        look_at_lane(log, i, snapshot.tails[i], now_ns);
+        take_lane(log, i, snapshot.tails[i], now_ns);
     }
-    for (struct ef_meter *meter = t->meters; meter; meter = meter->next) {
-        ef_meter_look(t, meter, now_ns);
-    }
-    t->stats.n_wakeups++;
-    t->stats.busy_ns += (uint64_t) ef_time_diff_ns(ef_time_of_clock(CLOCK_THREAD_CPUTIME_ID), start);
+    ef_monitor_settle(log, now_ns, false);
+    t->stats.n_looks++;
 }
 
 /* --- The thread --------------------------------------------------------------------- */
 
-static unsigned
-shortest_period(const struct ef_triggers *t)
+void
+ef_monitor_wake(struct ef_multilog *log)
 {
-    unsigned shortest_ms = EF_TRIGGER_MAX_PERIOD_MS;
-    for (const struct ef_trigger *trigger = t->triggers; trigger; trigger = trigger->next) {
-        shortest_ms = EF_MIN(shortest_ms, trigger->period_ms);
+    sem_post(&log->triggers.wake);
+}
+
+/* With the lock, which is not held meanwhile. INT64_MAX: for ever. */
+static void
+sleep_until(struct ef_triggers *t, int64_t until_ns)
+{
+    struct timespec until = {.tv_sec = until_ns / EF_NS_PER_S, .tv_nsec = until_ns % EF_NS_PER_S};
+    pthread_mutex_unlock(&t->lock);
+    if (until_ns == INT64_MAX) {
+        sem_wait(&t->wake);
+    } else {
+        sem_clockwait(&t->wake, CLOCK_MONOTONIC, &until);
     }
-    return shortest_ms;
+    while (!sem_trywait(&t->wake)) { /* Whatever we were woken for, we look at all of it. */
+    }
+    pthread_mutex_lock(&t->lock);
+}
+
+static bool
+has_news(const struct ef_multilog *log)
+{
+    for (unsigned i = 0; i < log->n_lanes; i++) {
+        if (atomic_load(&log->lanes[i].tail) != log->triggers.positions[i].tail) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Looking takes time of the processor, however little there is to look at, most
+ * of it in the kernel for going to sleep and waking up. */
+static void
+account(struct ef_triggers *t)
+{
+    int64_t now_ns = ef_time_mono().ns, busy_ns = ef_time_of_clock(CLOCK_THREAD_CPUTIME_ID).ns;
+    int64_t earned_ns = EF_MIN((now_ns - t->credited_ns) / EF_NS_PER_MS, 1000) * CREDIT_PER_MS +
+                        (now_ns - t->credited_ns) % EF_NS_PER_MS * CREDIT_PER_MS / EF_NS_PER_MS;
+    t->credit_ns += earned_ns - (busy_ns - (int64_t) t->stats.busy_ns);
+    t->credit_ns = EF_MAX(EF_MIN(t->credit_ns, MOST_CREDIT), -MOST_CREDIT);
+    t->credited_ns = now_ns;
+    t->stats.busy_ns = (uint64_t) busy_ns;
+    t->is_sparing = t->credit_ns < (t->is_sparing ? ENOUGH_CREDIT : 0);
+}
+
+static void
+wait_for_news(struct ef_multilog *log)
+{
+    struct ef_triggers *t = &log->triggers;
+    int64_t until_ns = INT64_MAX;
+    account(t);
+    if (t->is_sparing || t->is_stale) {
+        sleep_until(t, t->credited_ns + EF_NS_PER_MS);
+    }
+    for (const struct ef_tally *tally = t->tallies; tally; tally = tally->next) {
+        until_ns = EF_MIN(until_ns, ef_tally_next_end(tally));
+    }
+    atomic_store(&log->is_monitor_waiting, true);
+    if (!has_news(log) && !t->is_stale && !t->stop) {
+        sleep_until(t, until_ns);
+    }
+    atomic_store(&log->is_monitor_waiting, false);
 }
 
 static void *
@@ -127,16 +391,15 @@ run(void *log_)
 {
     struct ef_multilog *log = log_;
     struct ef_triggers *t = &log->triggers;
+    prctl(PR_SET_TIMERSLACK, 1000UL);
     pthread_mutex_lock(&t->lock);
     while (!t->stop) {
         if (!t->triggers) {
-            pthread_cond_wait(&t->changed, &t->lock);
+            sleep_until(t, INT64_MAX);
             continue;
         }
         look(log);
-        struct ef_time next = ef_time_add_ms(ef_time_mono(), shortest_period(t));
-        struct timespec until = {.tv_sec = next.ns / EF_NS_PER_S, .tv_nsec = next.ns % EF_NS_PER_S};
-        pthread_cond_timedwait(&t->changed, &t->lock, &until); /* Looking once more than needed does no harm. */
+        wait_for_news(log);
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;
@@ -163,9 +426,10 @@ ef_monitor_start(struct ef_multilog *log)
     if (!t->alerts) {
         t->alerts = calloc(EF_MAX_ALERTS, sizeof *t->alerts);
     }
-    if (!t->positions || !t->alerts) {
+    if (!t->positions || !t->alerts || ef_backlog_init(&t->backlog)) {
         return -ENOMEM;
     }
+    t->backlog.max_rows = (uint64_t) log->pool.n_buckets * log->bucket_rows / 8;
     if (!t->triggers) {
         set_positions(log);
     }

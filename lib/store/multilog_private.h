@@ -72,7 +72,8 @@ struct ef_multilog {
     uint32_t variable_at;
     unsigned n_lanes;
     struct ef_multilog_writer *lanes;
-    _Atomic uint64_t epoch; /* Advanced by each snapshot. */
+    _Atomic uint64_t epoch;         /* Advanced by each snapshot. */
+    atomic_bool is_monitor_waiting; /* For records: who publishes some wakes it; monitor.c. */
     _Atomic uint64_t n_evicted;
     _Atomic int64_t newest_evicted_ns;
     _Atomic(struct ef_capture *) capture; /* NULL: all is taken. */

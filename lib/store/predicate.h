@@ -101,10 +101,12 @@ void ef_predicate_set_destroy(struct ef_predicate_set *set); /* NULL is fine. */
 struct ef_predicate_scratch *ef_predicate_scratch_create(const struct ef_predicate_set *set);
 void ef_predicate_scratch_destroy(struct ef_predicate_scratch *scratch); /* NULL is fine. */
 
-/* As ef_predicate_eval() for each of the set's predicates: those of predicate i
- * start at bits[i * EF_PREDICATE_CHUNK_WORDS]. */
+/* As ef_predicate_eval() for each of the set's predicates, or only those whose
+ * bit is set in `wanted` (NULL: all): those of predicate i start at
+ * bits[i * EF_PREDICATE_CHUNK_WORDS]. */
 void ef_predicate_set_eval(const struct ef_predicate_set *set, struct ef_predicate_scratch *scratch,
-                           const uint8_t *const *columns, uint32_t first_row, uint32_t n_rows, uint64_t *bits);
+                           const uint64_t *wanted, const uint8_t *const *columns, uint32_t first_row, uint32_t n_rows,
+                           uint64_t *bits);
 
 /* --- Values ----------------------------------------------------------------------- */
 

@@ -296,8 +296,14 @@ ef_predicate_scratch_destroy(struct ef_predicate_scratch *scratch)
     }
 }
 
+static bool
+is_wanted(const uint64_t *wanted, unsigned i)
+{
+    return !wanted || (wanted[i / 64] >> i % 64 & 1);
+}
+
 void
-ef_predicate_set_eval(const struct ef_predicate_set *set, struct ef_predicate_scratch *scratch,
+ef_predicate_set_eval(const struct ef_predicate_set *set, struct ef_predicate_scratch *scratch, const uint64_t *wanted,
                       const uint8_t *const *columns, uint32_t first_row, uint32_t n_rows, uint64_t *bits)
 {
     if (!n_rows) {
@@ -310,9 +316,13 @@ ef_predicate_set_eval(const struct ef_predicate_set *set, struct ef_predicate_sc
     for (unsigned i = 0; i < set->n_members; i++) {
         const struct member *member = &set->members[i];
         uint64_t *out = bits + (size_t) i * WORDS;
-        if (member->same_as < i) {
+        if (!is_wanted(wanted, i)) {
+            continue;
+        }
+        if (member->same_as < i && is_wanted(wanted, member->same_as)) {
             memcpy(out, bits + (size_t) member->same_as * WORDS, rows.n_words * sizeof *out);
         } else {
+            member = &set->members[member->same_as]; /* Which alone has numbers. */
             eval_node(&rows, member->predicate, member->numbers, member->predicate->n_nodes - 1, out);
         }
     }

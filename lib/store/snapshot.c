@@ -64,4 +64,5 @@ ef_multilog_unfreeze(struct ef_multilog *log)
     pthread_mutex_lock(&log->snapshots);
     log->is_frozen = false;
     pthread_mutex_unlock(&log->snapshots);
+    ef_monitor_wake(log); /* It may have seen tails move that were frozen. */
 }

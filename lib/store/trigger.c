@@ -20,9 +20,9 @@ ef_triggers_init(struct ef_triggers *t)
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&t->lock, NULL);
-    pthread_cond_init(&t->changed, &attr);
     pthread_cond_init(&t->raised, &attr);
     pthread_condattr_destroy(&attr);
+    sem_init(&t->wake, 0, 0);
     return 0;
 }
 
@@ -206,7 +206,7 @@ install(struct ef_multilog *log, struct ef_trigger *trigger, const struct ef_ins
         return rc;
     }
     t->stats.n_triggers++;
-    pthread_cond_signal(&t->changed);
+    ef_monitor_wake(log);
     return 0;
 }
 
@@ -250,7 +250,7 @@ ef_multilog_install_trigger(struct ef_multilog *log, const char *name, const cha
     }
     strcpy(trigger->name, name);
     trigger->period_ms = period_ms;
-    for (unsigned i = 0; i < EF_METER_CELLS; i++) {
+    for (unsigned i = 0; i < EF_TALLY_CELLS; i++) {
         trigger->alerted[i] = INT64_MIN;
     }
     pthread_mutex_lock(&log->filters.lock); /* Always before the triggers' own. */
@@ -293,15 +293,16 @@ ef_triggers_forget(struct ef_triggers *t, uint64_t aggregate_id)
 /* --- Alerts ------------------------------------------------------------------------- */
 
 void
-ef_triggers_raise(struct ef_triggers *t, struct ef_trigger *trigger, const struct ef_cell *cell)
+ef_triggers_raise(struct ef_triggers *t, struct ef_trigger *trigger, int64_t bucket,
+                  const struct ef_aggregate_value *value)
 {
     struct ef_alert *alert = &t->alerts[++t->stats.n_alerts % EF_MAX_ALERTS];
     *alert = (struct ef_alert){
         .number = t->stats.n_alerts,
-        .bucket = {cell->bucket * trigger->meter->width_ns},
+        .bucket = {bucket * trigger->meter->tally->width_ns},
         .raised = ef_time_mono(),
-        .count = cell->value.count,
-        .value = value_of(trigger->condition.function, &cell->value),
+        .count = value->count,
+        .value = value_of(trigger->condition.function, value),
     };
     strcpy(alert->trigger, trigger->name);
     pthread_cond_broadcast(&t->raised);
@@ -351,7 +352,7 @@ ef_triggers_deinit(struct ef_triggers *t)
 {
     pthread_mutex_lock(&t->lock);
     t->stop = true;
-    pthread_cond_signal(&t->changed);
+    sem_post(&t->wake);
     pthread_mutex_unlock(&t->lock);
     if (t->is_running) {
         pthread_join(t->thread, NULL);
@@ -365,9 +366,12 @@ ef_triggers_deinit(struct ef_triggers *t)
     ef_predicate_set_destroy(t->set);
     ef_predicate_scratch_destroy(t->scratch);
     free(t->bits);
+    free(t->wanted);
+    free(t->due);
+    free(t->backlog.segments);
     free(t->positions);
     free(t->alerts);
     pthread_mutex_destroy(&t->lock);
-    pthread_cond_destroy(&t->changed);
+    sem_destroy(&t->wake);
     pthread_cond_destroy(&t->raised);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Triggers: conditions over aggregates, looked at every few milliseconds, that
- * raise alerts.
+/* Triggers: conditions over aggregates of periods of time that raise alerts.
  *
  *     ef_multilog_add_filter(log, "resets", "tcp_flags & 4", &err);
  *     ef_multilog_add_aggregate(log, "n_resets", "resets", "COUNT", &err);
@@ -14,17 +13,22 @@
  * its period, and looks at the aggregate of each bucket by itself. It raises at
  * most one alert per bucket:
  * - as soon as the condition holds, where more records cannot undo it: COUNT, SUM
- *   and MAX with > and >=, MIN with < and <=;
+ *   and MAX with > and >=, MIN with < and <=; for the last 32 buckets, so that
+ *   records may come late;
  * - otherwise when the bucket is complete: a record two periods later has come,
- *   or nothing has for two periods. What comes for it later still is counted as
- *   late and changes nothing. A bucket without a match is not looked at.
+ *   or none of the bucket has for two periods. What comes for it later still is
+ *   counted as late and changes nothing. A bucket without a match is not looked at.
+ * Where all records have been too late for a tenth of a second and two periods,
+ * the time that they have counts from then on: a replayed trace raises alerts.
  *
- * One monitor thread wakes up as often as the shortest period asks, and reads
- * the records that were published since; each is looked at once, by all filters
- * together. Triggers on aggregates of equal filters, columns and periods share
- * what is counted. Nothing is done when a record is appended. A trigger sees
- * records that are appended after it was installed; those that left memory
- * before the monitor came to them are counted as missed.
+ * A monitor thread sleeps until records are published; the writer that publishes
+ * the first ones wakes it. As long as that takes it little time, it looks at
+ * once; otherwise once in a millisecond. It adds up all records by period and
+ * column, and reads those of a filter only when they could be enough for one of
+ * its triggers: a trigger that is far from its bound costs nothing. Triggers on
+ * aggregates of equal filters, columns and periods share what is counted. A
+ * trigger sees records that are appended after it was installed; those that left
+ * memory before the monitor came to them are counted as missed.
  *
  * Alerts are numbered from 1; the newest EF_MAX_ALERTS are kept.
  *
@@ -51,9 +55,11 @@ struct ef_alert {
 
 struct ef_trigger_stats {
     uint64_t n_triggers, n_alerts;
-    uint64_t n_late, n_missed; /* Of each filter and column, matches that came too late; records that left too early. */
-    uint64_t n_records;        /* Looked at. */
-    uint64_t n_wakeups, busy_ns; /* Of the monitor thread, and the processor time that it took. */
+    uint64_t n_late;    /* Of each column and period, records that came too late for a condition. */
+    uint64_t n_missed;  /* Records that left memory before they were looked at. */
+    uint64_t n_records; /* Looked at. */
+    uint64_t n_looks;   /* Of the monitor thread; and */
+    uint64_t busy_ns;   /* the processor time that it has taken, sleeping and waking up included. */
 };
 
 /* `condition` is one of < <= > >= == != and a number without sign, with

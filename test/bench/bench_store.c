@@ -16,11 +16,9 @@
 
 #include "bench/bench.h"
 #include "bench/store_records.h"
-#include "store/aggregate.h"
 #include "store/derived.h"
 #include "store/filter_set.h"
 #include "store/multilog.h"
-#include "store/trigger.h"
 
 enum { BATCH = 32, RUNS = 7 };
 
@@ -216,115 +214,6 @@ bench_filters(unsigned n_filters, uint32_t size)
     ef_bench_print(&rows[1]);
 }
 
-/* --- Triggers ----------------------------------------------------------------------- */
-
-enum { TRIGGER_STEPS = 300, MS_PER_STEP = 13 };
-
-static void
-check(int rc)
-{
-    if (rc) {
-        abort();
-    }
-}
-
-/* Filters: one for all triggers; one each, all with the same text; one each, all
- * different. Every record matches the first two kinds, most the third. */
-static void
-install_triggers(struct ef_multilog *log, unsigned n, unsigned kind)
-{
-    for (unsigned i = 0; i < n; i++) {
-        char name[16], filter[16], text[32];
-        snprintf(name, sizeof name, "%u", i);
-        snprintf(filter, sizeof filter, "%u", kind ? i : 0);
-        snprintf(text, sizeof text, "sport >= %u", kind == 2 ? i : 0);
-        if (kind || !i) {
-            check(ef_multilog_add_filter(log, filter, text, NULL));
-        }
-        check(ef_multilog_add_aggregate(log, name, filter, "SUM(dport)", NULL));
-        check(ef_multilog_install_trigger(log, name, name, "> 1000000000000", 1, NULL));
-    }
-}
-
-/* Every millisecond, 32 records of each of the last 13 are appended in batches;
- * processor time of the monitor per millisecond, as a share of a core. */
-static double
-run_triggers(unsigned n, unsigned kind)
-{
-    struct ef_multilog *log = create(1);
-    struct ef_multilog_writer *writer;
-    struct ef_trigger_stats before, after;
-    check(ef_multilog_writer_open(log, &writer));
-    install_triggers(log, n, kind);
-    ef_multilog_trigger_stats(log, &before);
-    struct ef_time start = ef_time_mono();
-    for (int64_t step = 0; step < TRIGGER_STEPS; step++) {
-        for (int64_t ms = 0; ms < MS_PER_STEP; ms++) {
-            struct ef_bench_record batch[BATCH];
-            for (unsigned k = 0; k < BATCH; k++) {
-                ef_bench_make_record((uint64_t) (step * MS_PER_STEP + ms) * BATCH + k, &batch[k]);
-                batch[k].time_ns = EF_BENCH_TIME_0 + (step + ms) * EF_NS_PER_MS;
-            }
-            check(ef_multilog_append(writer, batch, BATCH));
-        }
-        struct ef_time next = ef_time_add_ms(start, step + 1);
-        struct timespec until = {next.ns / EF_NS_PER_S, next.ns % EF_NS_PER_S};
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-    }
-    ef_multilog_trigger_stats(log, &after);
-    double share = (double) (after.busy_ns - before.busy_ns) / (double) ef_time_diff_ns(ef_time_mono(), start);
-    ef_multilog_writer_close(writer);
-    ef_multilog_destroy(log);
-    return share;
-}
-
-/* From the return of the append that makes one of `n` + 1 conditions true to its
- * alert. */
-static void
-bench_alert(unsigned n)
-{
-    struct ef_bench b = {.name = "store.alert_latency",
-                         .unit = "us",
-                         .lower_is_better = true,
-                         .goal = 70,
-                         .bound = 1000,
-                         .bound_is = "the period: the record comes when the monitor has just looked"};
-    struct ef_multilog *log = create(1);
-    struct ef_multilog_writer *writer;
-    check(ef_multilog_writer_open(log, &writer));
-    install_triggers(log, n, 0);
-    check(ef_multilog_add_aggregate(log, "count", "0", "COUNT", NULL));
-    check(ef_multilog_install_trigger(log, "count", "count", "> 0", 1, NULL));
-    for (uint64_t i = 0; i < EF_BENCH_MAX_RUNS - 1; i++) {
-        struct ef_bench_record record;
-        struct ef_alert alert;
-        ef_bench_make_record(i * 1000, &record);
-        check(ef_multilog_append(writer, &record, 1));
-        struct ef_time start = ef_time_mono();
-        check(ef_multilog_wait_alerts(log, i, 1000) != i + 1);
-        check(ef_multilog_get_alerts(log, i, &alert, 1) != 1);
-        ef_bench_add(&b, (double) ef_time_diff_ns(alert.raised, start) / 1e3);
-    }
-    ef_bench_param(&b, "triggers", n + 1);
-    ef_bench_print(&b);
-    ef_multilog_writer_close(writer);
-    ef_multilog_destroy(log);
-}
-
-static void
-bench_triggers(unsigned n, unsigned kind)
-{
-    static const char *const kinds[] = {"one", "equal ones", "different ones"};
-    struct ef_bench b = {.name = "store.triggers", .unit = "share of a core", .lower_is_better = true};
-    b.goal = n == 1000 ? 0.02 : 0;
-    ef_bench_param(&b, "triggers", n);
-    ef_bench_param_text(&b, "filters", kinds[kind]);
-    for (int run = 0; run < 5; run++) {
-        ef_bench_add(&b, run_triggers(n, kind));
-    }
-    ef_bench_print(&b);
-}
-
 /* --- Latency ------------------------------------------------------------------------ */
 
 static int
@@ -391,12 +280,5 @@ main(void)
         bench_filters(n, BATCH);
         bench_filters(n, 1);
     }
-    for (unsigned n = 1; n <= 1000; n *= 10) {
-        for (unsigned kind = 0; kind < 3; kind++) {
-            bench_triggers(n, kind);
-        }
-    }
-    bench_alert(1);
-    bench_alert(1000);
     return 0;
 }

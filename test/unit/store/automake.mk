@@ -73,4 +73,4 @@ test_unit_store_test_archive_crash_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir
 test_unit_store_test_archive_crash_LDADD = $(EF_TEST_LDADD)
 endif
 TESTS += test/unit/store/snapshot_model.sh
-EXTRA_DIST += test/unit/store/snapshot_model.sh test/unit/store/snapshot.pml
+EXTRA_DIST += test/unit/store/snapshot_model.sh test/unit/store/snapshot.pml test/unit/store/wake.pml

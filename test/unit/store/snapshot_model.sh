@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Checks the snapshot protocol of lib/store in all interleavings with spin, and
-# that spin refutes each of the protocols that are wrong.
+# Checks two protocols of lib/store in all interleavings with spin: how a snapshot
+# is taken, and how the monitor of triggers goes to sleep; and that spin refutes
+# each of the protocols that are wrong.
 set -u
 
-model=${srcdir:-$(dirname "$0")/../../..}/test/unit/store/snapshot.pml
-model=$(realpath "$model")
+models=$(realpath "${srcdir:-$(dirname "$0")/../../..}/test/unit/store")
+model=$models/snapshot.pml
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -30,7 +31,7 @@ check() {
     fi
 }
 
-echo 1..7
+echo 1..12
 check "two writers, two snapshots" 0 -DWRITERS=2 -DRECORDS=2 -DSNAPSHOTS=2
 check "two writers, three snapshots" 0 -DWRITERS=2 -DRECORDS=2 -DSNAPSHOTS=3
 check "three writers, one snapshot" 0 -DWRITERS=3 -DRECORDS=1 -DSNAPSHOTS=1
@@ -38,4 +39,10 @@ check "refuted: the mark is ignored" 1 -DIGNORE_MARK
 check "refuted: the mark is read before the tail" 1 -DMARK_READ_FIRST
 check "refuted: the mark is written after the tail" 1 -DMARK_LAST
 check "refuted: the epoch advances after the tails are read" 1 -DEPOCH_LAST
+model=$models/wake.pml
+check "sleeping: one writer" 0 -DWRITERS=1 -DRECORDS=4
+check "sleeping: two writers" 0 -DWRITERS=2 -DRECORDS=3
+check "sleeping: three writers" 0 -DWRITERS=3 -DRECORDS=1
+check "refuted: the tails are compared before it says that it waits" 1 -DWRITERS=1 -DRECORDS=2 -DCOMPARE_FIRST
+check "refuted: the writer asks before it stores its tail" 1 -DWRITERS=1 -DRECORDS=2 -DASK_FIRST
 exit $status

@@ -316,7 +316,7 @@ test_random(void **state)
         for (int k = 0; k < 3; k++) {
             uint32_t n = draw(N_ROWS + 1), first = draw(N_ROWS + 1 - n);
             memset(bits, 0xa5, sizeof bits);
-            ef_predicate_set_eval(set, scratch, (const uint8_t *const *) values, first, n, bits);
+            ef_predicate_set_eval(set, scratch, NULL, (const uint8_t *const *) values, first, n, bits);
             for (unsigned i = 0; i < N_SET; i++) {
                 check_bits(texts[i].text, bits + i * EF_PREDICATE_CHUNK_WORDS, rows[i] + first, n);
             }

@@ -84,9 +84,14 @@ static void
 wait_for_monitor(struct ef_multilog *log, uint64_t n)
 {
     struct ef_trigger_stats stats;
+    struct ef_time end = ef_time_add_ms(ef_time_mono(), 60000);
     do {
         ef_multilog_wait_alerts(log, UINT64_MAX - 1, 1);
         ef_multilog_trigger_stats(log, &stats);
+        if (ef_time_before(end, ef_time_mono())) {
+            fail_msg("the monitor has looked at %llu of %llu records for a minute",
+                     (unsigned long long) (stats.n_records + stats.n_missed), (unsigned long long) n);
+        }
     } while (stats.n_records + stats.n_missed < n);
 }
 
@@ -201,7 +206,7 @@ test_errors(void **state)
 
 /* --- Histories ------------------------------------------------------------------------ */
 
-enum { N_WRITERS = 3, N_RECORDS = 20000, N_TRIGGERS = 60 };
+enum { N_WRITERS = 3, N_RECORDS = 20000, N_TRIGGERS = 240 };
 
 struct thread {
     pthread_t thread;
@@ -233,36 +238,104 @@ write_history(void *thread_)
     return NULL;
 }
 
+/* What a trigger of the history is about, and whether its bucket must raise it. */
+struct expectation {
+    char filter[32], aggregate[16], condition[32];
+    bool is_raised[2];
+};
+
+static const char *const functions[] = {"COUNT", "SUM(bytes)", "MAX(bytes)", "MIN(bytes)", "SUM(port)"};
+
+/* Of both buckets of time, by function. */
+static void
+add_up(uint16_t least_port, uint16_t most_port, uint64_t totals[2][5])
+{
+    for (unsigned b = 0; b < 2; b++) {
+        memcpy(totals[b], (uint64_t[5]){0, 0, 0, UINT64_MAX, 0}, sizeof totals[b]);
+    }
+    for (unsigned w = 0; w < N_WRITERS; w++) {
+        for (unsigned i = 0; i < N_RECORDS; i++) {
+            struct record r = make_record(w, i);
+            uint64_t *of = totals[r.time.ns >= 10 * MS];
+            if (r.port >= least_port && r.port <= most_port) {
+                of[0]++;
+                of[1] += r.bytes;
+                of[2] = r.bytes > of[2] ? r.bytes : of[2];
+                of[3] = r.bytes < of[3] ? r.bytes : of[3];
+                of[4] += r.port;
+            }
+        }
+    }
+}
+
+/* Thresholds from well below to a little above what there will be: some fire
+ * early, some by the last record, some by one too few not at all. */
+static void
+make_expectation(unsigned i, struct expectation *e)
+{
+    uint16_t least = i / 5 % 8, most = (uint16_t) (i % 7 ? least : 7);
+    unsigned function = i % 5;
+    uint64_t totals[2][5];
+    add_up(least, most, totals);
+    uint64_t total = totals[i / 3 % 2][function];
+    uint64_t threshold = i % 4 == 0 ? total : i % 4 == 1 ? total + 1 : total * (i % 11) / 10;
+    bool is_min = function == 3;
+    snprintf(e->filter, sizeof e->filter, "port >= %u && port <= %u", least, most);
+    snprintf(e->aggregate, sizeof e->aggregate, "%s", functions[function]);
+    snprintf(e->condition, sizeof e->condition, "%s %llu", is_min ? "<=" : ">=", (unsigned long long) threshold);
+    for (unsigned b = 0; b < 2; b++) {
+        uint64_t value = totals[b][function];
+        e->is_raised[b] = totals[b][0] && (is_min ? value <= threshold : value >= threshold);
+    }
+}
+
+static unsigned
+install_expectations(struct ef_multilog *log, struct expectation *all)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < N_TRIGGERS; i++) {
+        char name[16];
+        make_expectation(i, &all[i]);
+        snprintf(name, sizeof name, "%u", i);
+        install(log, name, all[i].filter, all[i].aggregate, all[i].condition);
+        n += (unsigned) all[i].is_raised[0] + all[i].is_raised[1];
+    }
+    return n;
+}
+
+/* Each alert is expected, and comes once. */
+static void
+check_alerts(struct ef_multilog *log, struct expectation *all, unsigned n_expected)
+{
+    static struct ef_alert alerts[EF_MAX_ALERTS];
+    unsigned n = ef_multilog_get_alerts(log, 0, alerts, EF_MAX_ALERTS);
+    for (unsigned i = 0; i < n; i++) {
+        unsigned trigger = (unsigned) atoi(alerts[i].trigger), bucket = alerts[i].bucket.ns > 0;
+        assert_int_equal(alerts[i].number, i + 1);
+        if (!all[trigger].is_raised[bucket]) {
+            fail_msg("%s of %s %s: raised wrongly or twice", all[trigger].aggregate, all[trigger].filter,
+                     all[trigger].condition);
+        }
+        all[trigger].is_raised[bucket] = false;
+    }
+    for (unsigned i = 0; i < N_TRIGGERS; i++) {
+        if (all[i].is_raised[0] || all[i].is_raised[1]) {
+            fail_msg("%s of %s %s: not raised", all[i].aggregate, all[i].filter, all[i].condition);
+        }
+    }
+    assert_int_equal(n, n_expected);
+}
+
 /* Records of two buckets of time come in any order from several writers; a
- * trigger on COUNT or SUM must fire for exactly those whose total is enough. */
+ * trigger must fire for exactly those whose total is enough, though the monitor
+ * reads most filters' records only when they could be. */
 static void
 test_histories(void **state)
 {
     struct ef_multilog *log = create(N_WRITERS, N_WRITERS * (N_RECORDS / 128 + 3));
     struct thread threads[N_WRITERS];
-    uint64_t counts[2] = {0}, sums[2] = {0};
-    for (unsigned w = 0; w < N_WRITERS; w++) {
-        for (unsigned i = 0; i < N_RECORDS; i++) {
-            struct record r = make_record(w, i);
-            unsigned bucket = r.time.ns >= 10 * MS;
-            counts[bucket] += r.port == 3;
-            sums[bucket] += r.port == 3 ? r.bytes : 0;
-        }
-    }
-    bool is_expected[N_TRIGGERS][2];
-    unsigned n_expected = 0;
-    for (unsigned i = 0; i < N_TRIGGERS; i++) {
-        char name[16], condition[32];
-        const uint64_t *totals = i % 2 ? sums : counts;
-        uint64_t threshold = totals[0] * (i + 1) / 50;
-        snprintf(name, sizeof name, "%u", i);
-        snprintf(condition, sizeof condition, "%s %llu", i % 3 ? ">=" : ">", (unsigned long long) threshold);
-        install(log, name, "port == 3", i % 2 ? "SUM(bytes)" : "COUNT", condition);
-        for (unsigned b = 0; b < 2; b++) {
-            is_expected[i][b] = i % 3 ? totals[b] >= threshold : totals[b] > threshold;
-            n_expected += is_expected[i][b];
-        }
-    }
+    static struct expectation all[N_TRIGGERS];
+    unsigned n_expected = install_expectations(log, all);
     assert_true(n_expected > N_TRIGGERS / 2 && n_expected < 2 * N_TRIGGERS);
     for (unsigned w = 0; w < N_WRITERS; w++) {
         threads[w].number = w;
@@ -270,7 +343,7 @@ test_histories(void **state)
         assert_int_equal(pthread_create(&threads[w].thread, NULL, write_history, &threads[w]), 0);
     }
     for (unsigned i = 0; i < 300; i++) { /* Others come and go. */
-        install(log, "other", i % 2 ? "port == 3" : "port == 4", "COUNT", "> 1000000");
+        install(log, "other", i % 2 ? "port == 3" : "port == 4", i % 3 ? "COUNT" : "AVG(bytes)", "> 1000000");
         assert_int_equal(ef_multilog_uninstall_trigger(log, "other"), 0);
     }
     for (unsigned w = 0; w < N_WRITERS; w++) {
@@ -278,19 +351,89 @@ test_histories(void **state)
         ef_multilog_writer_close(threads[w].writer);
     }
     wait_for_monitor(log, N_WRITERS * N_RECORDS);
-    static struct ef_alert alerts[EF_MAX_ALERTS];
-    unsigned n = ef_multilog_get_alerts(log, 0, alerts, EF_MAX_ALERTS);
-    assert_int_equal(n, n_expected);
-    for (unsigned i = 0; i < n; i++) {
-        unsigned trigger = (unsigned) atoi(alerts[i].trigger), bucket = alerts[i].bucket.ns > 0;
-        assert_int_equal(alerts[i].number, i + 1);
-        assert_true(is_expected[trigger][bucket]);
-        is_expected[trigger][bucket] = false; /* Once. */
-    }
+    check_alerts(log, all, n_expected);
     struct ef_trigger_stats stats;
     ef_multilog_trigger_stats(log, &stats);
     assert_int_equal(stats.n_late, 0);
     assert_int_equal(stats.n_missed, 0);
+    ef_multilog_destroy(log);
+}
+
+/* One batch over many more buckets of time than are kept: each is looked at
+ * before it makes room, by conditions of both kinds. */
+static void
+test_jumps(void **state)
+{
+    struct ef_multilog *log = create(1, 16);
+    struct ef_multilog_writer *writer;
+    struct record batch[100];
+    bool is_full[100] = {false}, is_small[100] = {false};
+    assert_int_equal(ef_multilog_writer_open(log, &writer), 0);
+    install(log, "full", "port == 80", "SUM(bytes)", ">= 100");
+    install(log, "small", "port == 80", "AVG(bytes)", "< 50");
+    for (unsigned i = 0; i < 100; i++) { /* One bucket each, twelve periods apart. */
+        batch[i] = (struct record){{(int64_t) i * 120 * MS}, (uint16_t) (i % 3 ? 80 : 81), i};
+    }
+    batch[99].bytes = 200;
+    batch[99].port = 80;
+    assert_int_equal(ef_multilog_append(writer, batch, 50), 0);
+    assert_int_equal(ef_multilog_append(writer, batch + 50, 50), 0);
+    get_alert(log, 33 + 1);
+    wait_for_monitor(log, 100);
+    static struct ef_alert alerts[200];
+    unsigned n = ef_multilog_get_alerts(log, 0, alerts, 200);
+    for (unsigned i = 0; i < n; i++) {
+        bool *is = strcmp(alerts[i].trigger, "full") ? is_small : is_full;
+        assert_false(is[alerts[i].bucket.ns / MS / 120]);
+        is[alerts[i].bucket.ns / MS / 120] = true;
+    }
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(is_full[i], batch[i].port == 80 && batch[i].bytes >= 100);
+        assert_int_equal(is_small[i], batch[i].port == 80 && batch[i].bytes < 50);
+    }
+    ef_multilog_writer_close(writer);
+    ef_multilog_destroy(log);
+}
+
+/* A record from the far future does not silence what comes after it, and a
+ * trace that is replayed raises its alerts, too. */
+static void
+test_time_goes_back(void **state)
+{
+    struct ef_multilog *log = create(1, 16);
+    struct ef_multilog_writer *writer;
+    assert_int_equal(ef_multilog_writer_open(log, &writer), 0);
+    install(log, "any", "port == 80", "COUNT", "> 0");
+    append(writer, INT64_C(4000000000000), 80, 1);
+    assert_true(get_alert(log, 1).bucket.ns > 0);
+    uint64_t newest = 1;
+    for (unsigned i = 0; newest < 2 && i < 1000; i++) { /* 10 s at most. */
+        append(writer, 1000, 80, 1);
+        newest = ef_multilog_wait_alerts(log, 1, 10);
+    }
+    assert_int_equal(get_alert(log, 2).bucket.ns, 1000 * MS);
+    ef_multilog_writer_close(writer);
+    ef_multilog_destroy(log);
+}
+
+/* What is appended while the log is frozen is looked at after that, without
+ * anything more being appended. */
+static void
+test_frozen(void **state)
+{
+    struct ef_multilog *log = create(1, 16);
+    struct ef_multilog_writer *writer;
+    struct ef_multilog_snapshot snapshot;
+    assert_int_equal(ef_multilog_writer_open(log, &writer), 0);
+    install(log, "any", "port == 80", "COUNT", "> 0");
+    for (unsigned i = 0; i < 20; i++) {
+        assert_int_equal(ef_multilog_freeze(log, &snapshot), 0);
+        append(writer, 100 * i, 80, 1);
+        assert_int_equal(ef_multilog_wait_alerts(log, i, 3), i);
+        ef_multilog_unfreeze(log);
+        assert_int_equal(get_alert(log, i + 1).bucket.ns, (int64_t) i * 100 * MS);
+    }
+    ef_multilog_writer_close(writer);
     ef_multilog_destroy(log);
 }
 
@@ -299,7 +442,7 @@ test_histories(void **state)
 static void
 test_missed(void **state)
 {
-    struct ef_multilog *log = create(1, 2);
+    struct ef_multilog *log = create(1, 6); /* The monitor holds up to two, the writer has one. */
     struct thread thread = {.number = 0};
     install(log, "one", "port == 3", "COUNT", "> 0");
     assert_int_equal(ef_multilog_writer_open(log, &thread.writer), 0);
@@ -317,7 +460,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_at_once),   cmocka_unit_test(test_at_end), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_histories), cmocka_unit_test(test_missed),
+        cmocka_unit_test(test_histories), cmocka_unit_test(test_jumps),  cmocka_unit_test(test_time_goes_back),
+        cmocka_unit_test(test_frozen),    cmocka_unit_test(test_missed),
     };
     return cmocka_run_group_tests_name("trigger", tests, NULL, NULL);
 }
