@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counters by filter: GET and POST /v1/counters, GET and DELETE
  * /v1/counters/NAME. Each analyzer has its own; here they are added, removed and
- * summed by name. The controller keeps nothing of them. */
+ * summed by name. That they exist, the state knows, too, and counter_keeper.c sees
+ * to it that analyzers have them. */
 #include <config.h>
 
 #include <event2/buffer.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "controller/ask_analyzers.h"
+#include "controller/counter_keeper.h"
 #include "net/http_query.h"
 
+enum { MAX_NAME = 200 };
 static const char *const time_params[] = {"start", "end", NULL};
 
 /* --- Sums ------------------------------------------------------------------------ */
@@ -129,9 +134,69 @@ list_counters(struct ef_http_request *http, void *ctx)
     ask_analyzers(http, ctx, &request, 200, merge_lists);
 }
 
+/* A counter being added or removed. */
+struct counter_change {
+    struct controller *controller;
+    struct ef_http_request *http;
+    char name[MAX_NAME + 1];
+    json_t *document; /* To be kept. */
+    json_t *answer;   /* Once it is. */
+    bool was_kept;
+};
+
+static struct counter_change *
+change_create(struct controller *c, struct ef_http_request *http, const char *name)
+{
+    struct counter_change *change = calloc(1, sizeof *change);
+    if (!change) {
+        abort(); /* Control path. */
+    }
+    change->controller = c;
+    change->http = http;
+    snprintf(change->name, sizeof change->name, "%s", name);
+    return change;
+}
+
+static void
+change_free(struct counter_change *change)
+{
+    json_decref(change->document);
+    json_decref(change->answer);
+    free(change);
+}
+
+static void
+on_counter_kept(void *ctx, const char *error)
+{
+    struct counter_change *change = ctx;
+    if (error) {
+        counter_keeper_forget(change->controller->counter_keeper, change->name); /* It will remove it. */
+        ef_http_reply_error(change->http, 503, "not_kept", -1, "%s", error);
+    } else {
+        ef_http_reply_json(change->http, 201, json_incref(change->answer));
+    }
+    change_free(change);
+}
+
+/* Only a counter that an analyzer finds right is kept. */
+static void
+on_counter_added(void *ctx, int status, json_t *answer)
+{
+    struct counter_change *change = ctx;
+    if (status != 201) {
+        ef_http_reply_json(change->http, status, answer);
+        change_free(change);
+        return;
+    }
+    change->answer = answer;
+    state_put(change->controller->state, STATE_COUNTER, change->name, json_incref(change->document), on_counter_kept,
+              change);
+}
+
 static void
 add_counter(struct ef_http_request *http, void *ctx)
 {
+    struct controller *c = ctx;
     const char *body;
     size_t len = ef_http_body(http, &body);
     json_t *document = json_loadb(body, len, JSON_REJECT_DUPLICATES, NULL);
@@ -139,18 +204,37 @@ add_counter(struct ef_http_request *http, void *ctx)
         ef_http_reply_error(http, 400, "bad_request", -1, "the body is not JSON");
         return;
     }
-    struct fan_out_request request = {
-        .method = "POST", .target = "/v1/counters", .program = "ef-analyzer", .body = document};
-    ask_analyzers(http, ctx, &request, 201, merge_one);
+    const char *name = json_string_value(json_object_get(document, "name"));
+    json_t *kept = name ? state_get(c->state, STATE_COUNTER, name) : NULL;
+    if (kept && !json_equal(kept, document)) { /* As it is, it may be added again: the first answer may be lost. */
+        ef_http_reply_error(http, 409, "exists", -1, "there is a counter '%.*s' with another filter; remove it first",
+                            MAX_NAME, name);
+    } else {
+        struct counter_change *change = change_create(c, http, name ? name : "");
+        struct fan_out_request request = {
+            .method = "POST", .target = "/v1/counters", .program = "ef-analyzer", .body = document};
+        change->document = json_incref(document);
+        ask_analyzers_then(c, &request, 201, merge_one, on_counter_added, change);
+    }
     json_decref(document);
 }
 
+/* False if it cannot be the name of a counter: replied. */
+static bool
+check_name(struct ef_http_request *http, const char *name)
+{
+    if (strlen(name) > MAX_NAME) {
+        ef_http_reply_error(http, 404, "no_counter", -1, "no counter has such a long name");
+        return false;
+    }
+    return true;
+}
+
 static void
-ask_about_one(struct ef_http_request *http, struct controller *c, const char *method)
+get_counter(struct ef_http_request *http, void *ctx)
 {
     const char *name = ef_http_last_segment(http);
-    if (strlen(name) > 200) {
-        ef_http_reply_error(http, 404, "no_counter", -1, "no counter has such a long name");
+    if (!check_name(http, name)) {
         return;
     }
     struct evbuffer *target = evbuffer_new();
@@ -158,26 +242,56 @@ ask_about_one(struct ef_http_request *http, struct controller *c, const char *me
         abort(); /* Control path. */
     }
     evbuffer_add_printf(target, "/v1/counters/%s", name);
-    for (size_t i = 0; time_params[i] && !strcmp(method, "GET"); i++) {
+    for (size_t i = 0; time_params[i]; i++) {
         ef_http_query_append(target, time_params[i], ef_http_param(http, time_params[i]));
     }
     evbuffer_add(target, "", 1);
     struct fan_out_request request = {
-        .method = method, .target = (const char *) evbuffer_pullup(target, -1), .program = "ef-analyzer"};
-    ask_analyzers(http, c, &request, 200, merge_one);
+        .method = "GET", .target = (const char *) evbuffer_pullup(target, -1), .program = "ef-analyzer"};
+    ask_analyzers(http, ctx, &request, 200, merge_one);
     evbuffer_free(target);
 }
 
+/* A kept one is gone though no analyzer says so: those that are away lose it later. */
 static void
-get_counter(struct ef_http_request *http, void *ctx)
+on_counter_removed(void *ctx, int status, json_t *answer)
 {
-    ask_about_one(http, ctx, "GET");
+    struct counter_change *change = ctx;
+    if (status != 200 && change->was_kept) {
+        json_decref(answer);
+        status = 200;
+        answer = json_pack("{s:s}", "name", change->name);
+    }
+    ef_http_reply_json(change->http, status, answer);
+    change_free(change);
+}
+
+static void
+on_counter_forgotten(void *ctx, const char *error)
+{
+    struct counter_change *change = ctx;
+    char target[sizeof change->name + 20];
+    if (error) {
+        ef_http_reply_error(change->http, 503, "not_kept", -1, "%s", error);
+        change_free(change);
+        return;
+    }
+    counter_keeper_forget(change->controller->counter_keeper, change->name);
+    snprintf(target, sizeof target, "/v1/counters/%s", change->name);
+    struct fan_out_request request = {.method = "DELETE", .target = target, .program = "ef-analyzer"};
+    ask_analyzers_then(change->controller, &request, 200, merge_one, on_counter_removed, change);
 }
 
 static void
 remove_counter(struct ef_http_request *http, void *ctx)
 {
-    ask_about_one(http, ctx, "DELETE");
+    struct controller *c = ctx;
+    const char *name = ef_http_last_segment(http);
+    if (check_name(http, name)) {
+        struct counter_change *change = change_create(c, http, name);
+        change->was_kept = state_get(c->state, STATE_COUNTER, name);
+        state_delete(c->state, STATE_COUNTER, name, on_counter_forgotten, change);
+    }
 }
 
 void

@@ -8,24 +8,26 @@
 
 /* One request on its way. */
 struct question {
-    struct ef_http_request *http;
     const struct controller *controller;
     int status;
     answers_merge *merge;
+    answers_then *then;
+    void *ctx;
 };
 
 /* What the first one that answered says, since none said yes. */
 static void
-reply_refusal(struct ef_http_request *http, const struct fan_out_answer answers[], size_t n)
+hand_refusal(struct question *q, const struct fan_out_answer answers[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (answers[i].status >= 400 && answers[i].body) {
-            ef_http_reply_json(http, answers[i].status, json_incref(answers[i].body));
+            q->then(q->ctx, answers[i].status, json_incref(answers[i].body));
             return;
         }
     }
-    ef_http_reply_error(http, 503, "no_analyzer", -1, "no analyzer answers: %s",
-                        n ? answers[0].error : "the configuration names none");
+    q->then(q->ctx, 503,
+            json_pack("{s:{s:s, s:s+}}", "error", "code", "no_analyzer", "message",
+                      "no analyzer answers: ", n ? answers[0].error : "the configuration names none"));
 }
 
 static void
@@ -40,26 +42,39 @@ on_answers(void *ctx, const struct fan_out_answer answers[], size_t n)
         }
     }
     if (json_array_size(incomplete) == n) {
-        reply_refusal(q->http, answers, n);
+        hand_refusal(q, answers, n);
     } else {
         json_t *answer = q->merge(q->controller, answers, n);
         if (json_array_size(incomplete)) {
             json_object_set(answer, "incomplete", incomplete);
         }
-        ef_http_reply_json(q->http, q->status, answer);
+        q->then(q->ctx, q->status, answer);
     }
     json_decref(incomplete);
     free(q);
 }
 
 void
-ask_analyzers(struct ef_http_request *http, struct controller *c, const struct fan_out_request *request, int status,
-              answers_merge *merge)
+ask_analyzers_then(struct controller *c, const struct fan_out_request *request, int status, answers_merge *merge,
+                   answers_then *then, void *ctx)
 {
     struct question *q = malloc(sizeof *q);
     if (!q) {
         abort(); /* Control path. */
     }
-    *q = (struct question){http, c, status, merge};
+    *q = (struct question){c, status, merge, then, ctx};
     fan_out_start(c->base, c->configuration.analyzers, c->configuration.n_analyzers, request, on_answers, q);
+}
+
+static void
+reply(void *ctx, int status, json_t *body)
+{
+    ef_http_reply_json(ctx, status, body);
+}
+
+void
+ask_analyzers(struct ef_http_request *http, struct controller *c, const struct fan_out_request *request, int status,
+              answers_merge *merge)
+{
+    ask_analyzers_then(c, request, status, merge, reply, http);
 }

@@ -20,4 +20,10 @@ typedef json_t *answers_merge(const struct controller *c, const struct fan_out_a
 void ask_analyzers(struct ef_http_request *http, struct controller *c, const struct fan_out_request *request,
                    int status, answers_merge *merge);
 
+/* The same, with the reply handed to `then`, which takes it over with its status,
+ * once, from the event loop. */
+typedef void answers_then(void *ctx, int status, json_t *reply);
+void ask_analyzers_then(struct controller *c, const struct fan_out_request *request, int status, answers_merge *merge,
+                        answers_then *then, void *ctx);
+
 #endif

@@ -17,6 +17,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/controller.h \
 	controller/diagnoses.c controller/diagnoses.h \
 	controller/diagnosis_apps.c \
+	controller/counter_keeper.c controller/counter_keeper.h \
 	controller/document.c controller/document.h \
 	controller/drop_app.c controller/drop_app.h \
 	controller/drop_pattern.c controller/drop_pattern.h \

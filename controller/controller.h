@@ -36,6 +36,7 @@ struct controller {
     struct collection *collection;    /* NULL: without probers nobody asks. */
     struct watchers *watchers;        /* NULL: all are off. */
     struct probe_budget probe_budget; /* Of all diagnoses together. */
+    struct counter_keeper *counter_keeper;
     struct steering *steering;
     struct rule_sets *rule_sets;
     struct ef_time started; /* Monotonic. */

@@ -15,6 +15,7 @@
 #include "controller/alerts.h"
 #include "controller/collection.h"
 #include "controller/controller.h"
+#include "controller/counter_keeper.h"
 #include "controller/diagnoses.h"
 #include "controller/probe_orders.h"
 #include "controller/rule_sets.h"
@@ -86,6 +87,15 @@ controller_n_configured(const struct controller *c)
     return n;
 }
 
+static void
+on_role_changed(void *ctx, bool is_active)
+{
+    struct controller *c = ctx;
+    for (size_t i = 0; i < c->n_switches; i++) {
+        managed_switch_set_active(c->switches[i], is_active);
+    }
+}
+
 static int
 start_switches(struct controller *c, struct ef_error *err)
 {
@@ -100,7 +110,9 @@ start_switches(struct controller *c, struct ef_error *err)
         if (rc) {
             return ef_error_prefix(err, rc, "switch %s", node->name);
         }
+        managed_switch_set_active(c->switches[c->n_switches], state_is_active(c->state));
     }
+    state_watch_role(c->state, on_role_changed, c);
     return 0;
 }
 
@@ -179,6 +191,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
                       (unsigned) c->configuration.watchers.probes_per_s, c->started);
     api_diagnoses_add(c);
     api_status_add(c);
+    c->counter_keeper = counter_keeper_create(c);
     api_counters_add(c);
     api_load_add(c);
     rc = daemon->control ? ef_control_create(c->base, daemon->control, control, err) : 0;
@@ -206,6 +219,7 @@ stop(struct controller *c, struct ef_control *control)
     diagnoses_destroy(c->diagnoses); /* They use the next two. */
     alerts_destroy(c->alerts);
     probe_orders_destroy(c->probes);
+    counter_keeper_destroy(c->counter_keeper);
     ef_control_destroy(control);
     steering_stop(c->steering);
     topology_push_stop(c->push);

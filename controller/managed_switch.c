@@ -38,6 +38,7 @@ struct managed_switch {
     struct ef_time since; /* Real time; of `state`. */
     char error[600];
     char refusal[512]; /* Why the last write was not taken, or is not tried again yet. */
+    bool is_active;
     bool writing;
     bool was_right;         /* The row, when we saw it last. */
     unsigned n_changes;     /* By others, in a row. */
@@ -241,6 +242,10 @@ reconcile_rows(struct managed_switch *s)
         judge_row(s, row);
         return;
     }
+    if (!s->is_active) {
+        set_state(s, CONNECTING, "not as it should be, which the active controller sees to");
+        return;
+    }
     if (was_right) {
         note_change_by_others(s);
     }
@@ -335,6 +340,17 @@ managed_switch_destroy(struct managed_switch *s)
         json_decref(s->set_rules);
         json_decref(s->all_rules);
         free(s);
+    }
+}
+
+void
+managed_switch_set_active(struct managed_switch *s, bool is_active)
+{
+    if (s->is_active != is_active) {
+        s->is_active = is_active;
+        s->was_right = false; /* What the active one before us did, we did not see. */
+        s->n_changes = 0;
+        reconcile(s);
     }
 }
 

@@ -29,6 +29,9 @@ int managed_switch_create(struct event_base *base, const struct topology_switch 
                           struct managed_switch **out, struct ef_error *err);
 void managed_switch_destroy(struct managed_switch *s); /* NULL is fine. */
 
+/* Only while this controller is the active one (it is not at first) does it write. */
+void managed_switch_set_active(struct managed_switch *s, bool is_active);
+
 /* Has the switch send copies to `targets`, an array of addresses, from now on. */
 void managed_switch_set_targets(struct managed_switch *s, const json_t *targets);
 

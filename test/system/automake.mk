@@ -27,3 +27,4 @@ EXTRA_DIST += test/system/faults.bats
 EXTRA_DIST += test/system/topology_push.bats
 EXTRA_DIST += test/system/rule_sets.bats
 EXTRA_DIST += test/system/packaging.bats
+EXTRA_DIST += test/system/state.bats test/system/state.bash

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Controllers, their database, switches' databases and an analyzer in the current
+# folder. Sourced by tests of the state and by the soak.
+
+EF_BUILD=${EF_BUILD:-$EF_SOURCE/_build}
+EF_OVS_PREFIX=${EF_OVS_PREFIX:-$EF_BUILD/ovs/install}
+SWITCHES=()
+
+# wait_until SECONDS COMMAND...: tries it until it succeeds.
+wait_until() {
+    local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
+    shift
+    until "$@" 2>/dev/null; do
+        [ "${EPOCHREALTIME/[.,]/}" -lt $end ] || { echo "gave up waiting for: $*" >&2; return 1; }
+        read -rt 0.05 <> <(:) || :
+    done
+}
+
+gone() {
+    local state
+    state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null)
+    [ -z "$state" ] || [ "$state" = Z ]
+}
+
+kill_daemon() { # NAME [SIGNAL]
+    local pid
+    pid=$(cat "$1.pid") || return 0
+    kill "-${2-TERM}" "$pid" 2>/dev/null || :
+    [ "${2-}" = STOP ] || { rm -f "$1.pid"; wait_until 10 gone "$pid"; }
+}
+
+kill_all() {
+    local file
+    for file in *.pid; do
+        [ ! -f "$file" ] || kill_daemon "${file%.pid}" KILL
+    done
+}
+
+ovsdb_server() { # NAME REMOTE DATABASE
+    rm -f "$1.ctl" ".$3.~lock~"
+    "$EF_OVS_PREFIX/sbin/ovsdb-server" -vconsole:off -vsyslog:off -vfile:off --detach --no-chdir \
+        --pidfile="$PWD/$1.pid" --unixctl="$PWD/$1.ctl" --remote="$2" "$3" 3>&-
+}
+
+start_switch() { # NAME: an empty database and its server
+    rm -f "$1.db" "$1.sock"
+    "$EF_OVS_PREFIX/bin/ovsdb-tool" create "$1.db" "$EF_OVS_PREFIX/share/openvswitch/vswitch.ovsschema"
+    "$EF_OVS_PREFIX/bin/ovsdb-tool" transact "$1.db" \
+        '["Open_vSwitch",{"op":"insert","table":"Open_vSwitch","row":{}}]' >/dev/null
+    ovsdb_server "$1" "punix:$PWD/$1.sock" "$1.db"
+    SWITCHES+=("$1")
+}
+
+start_state() { # The controllers' database, with what it had.
+    [ -e state.db ] || "$EF_OVS_PREFIX/bin/ovsdb-tool" create state.db "$EF_SOURCE/controller/everflow.ovsschema"
+    rm -f state.sock
+    ovsdb_server state "punix:$PWD/state.sock" state.db
+}
+
+start_analyzer() {
+    [ -e empty.pcap ] || python3 "$EF_SOURCE/test/system/make_copies.py" --first 0 --packets 1 --hops 1 empty.pcap
+    "$EF_BUILD/analyzer/ef-analyzer" --name a1 --source "pcap:$PWD/empty.pcap" --memory 64M --idle 100ms \
+        --http "unix:$PWD/a1.sock" --detach --pidfile a1.pid --log-file a1.log 3>&-
+}
+
+# configure [DATABASE]: controllers c1, c2; DATABASE is a jq expression with $dir.
+configure() {
+    local name
+    jq -n --arg dir "$PWD" '{name: "t", vip: "10.255.255.1", hosts: [],
+        switches: ($ARGS.positional | to_entries | map({name: .value, role: "leaf", loopback: "10.255.0.\(.key + 1)",
+            ovsdb: "unix:\($dir)/\(.value).sock"}))}' --args "${SWITCHES[@]}" >topology.json
+    for name in c1 c2; do
+        jq -n --arg dir "$PWD" --arg name "$name" '{listen: "unix:\($dir)/\($name).sock", topology: "topology.json",
+            analyzers: [{name: "a1", url: "unix:\($dir)/a1.sock"}],
+            probers: [{name: "p1", url: "unix:\($dir)/p1.sock"}],
+            everflow: {targets: ["10.255.255.1"], encap: "erspan3", classes: ["tcp_syn", "debug"]}}
+            '"${1+| .database = ($1)}" >"$name.json"
+    done
+}
+
+address() { jq -r .listen "$1.json"; }
+
+start_controller() { # NAME
+    "$EF_BUILD/controller/ef-controller" --config "$1.json" --control "$PWD/$1.ctl" --detach \
+        --pidfile "$1.pid" --log-file "$1.log" 3>&-
+}
+
+ask() { # CONTROLLER PATH [CURL ARGUMENT...]
+    curl -sS -m 20 --unix-socket "$1.sock" "http://localhost$2" "${@:3}"
+}
+
+# is_reply STATUS CONTROLLER PATH [CURL ARGUMENT...]: the body is in "reply".
+is_reply() {
+    local status
+    status=$(ask "$2" "$3" -o reply -w '%{http_code}' "${@:4}") || return
+    [ "$status" = "$1" ] || { echo "$status, not $1: $(cat reply)" >&2; return 1; }
+}
+
+state_of() { ask "$1" /v1/status | jq -r ".state.$2"; }
+is_role() { [ "$(state_of "$1" role)" = "$2" ]; }
+is_state_connected() { [ "$(state_of "$1" connected)" = true ]; }
+is_switch() { [ "$(ask "$1" /v1/switches | jq -r '[.switches[].state] | unique | join(" ")')" = "$2" ]; }
+
+vsctl() { # SWITCH ARGUMENT...
+    local name=$1
+    shift
+    "$EF_OVS_PREFIX/bin/ovs-vsctl" --no-wait --db="unix:$PWD/$name.sock" "$@"
+}
+
+has_row() { [ "$(vsctl "$1" get Open_vSwitch . everflow)" != "[]" ]; }

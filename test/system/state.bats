@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What ef-controller must not forget: its state in OVSDB, alone and in a cluster,
+# through deaths of everybody.
+
+bats_require_minimum_version 1.5.0
+EF_SOURCE=${EF_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
+# shellcheck source=test/system/state.bash
+. "$EF_SOURCE/test/system/state.bash"
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    [ -x "$EF_OVS_PREFIX/sbin/ovsdb-server" ] || skip "no ovsdb-server below $EF_OVS_PREFIX (make ovs)"
+}
+
+teardown() { kill_all; }
+
+counters() { ask "$1" /v1/counters | jq -r '.counters[].name' | sort | paste -sd' '; }
+has_counters() { [ "$(counters "$1")" = "$2" ]; }
+add_counter() { # CONTROLLER NAME
+    is_reply 201 "$1" /v1/counters -d "{\"name\":\"$2\",\"filter\":\"tcp.dstport == 80\"}"
+}
+
+@test "without a database the state is in memory, and says so" {
+    start_switch s1
+    configure
+    start_controller c1
+    ask c1 /v1/status | jq -e '.state | .kept == "memory" and .role == "active" and .database == null'
+}
+
+@test "counters are there again after the analyzer, the controller and the database died" {
+    start_switch s1
+    start_state
+    start_analyzer
+    configure '"unix:\($dir)/state.sock"'
+    start_controller c1
+    wait_until 10 is_role c1 active
+    add_counter c1 web
+    add_counter c1 ssh
+    add_counter c1 ssh # Once more, as it is: no harm.
+    is_reply 409 c1 /v1/counters -d '{"name":"ssh","filter":"udp"}'
+    is_reply 400 c1 /v1/counters -d '{"name":"wrong","filter":"tcp.prot"}'
+    kill_daemon a1 KILL
+    start_analyzer
+    wait_until 10 has_counters c1 "ssh web"
+    kill_daemon c1 KILL
+    kill_daemon state KILL
+    kill_daemon a1 KILL
+    start_state
+    start_analyzer
+    start_controller c1
+    wait_until 15 has_counters c1 "ssh web"
+    # Removed while the analyzer is away.
+    kill_daemon a1 STOP
+    is_reply 200 c1 /v1/counters/ssh -X DELETE
+    kill -CONT "$(cat a1.pid)"
+    wait_until 15 has_counters c1 "web"
+    is_reply 404 c1 /v1/counters/ssh -X DELETE
+}
+
+@test "without its database the controller answers, and refuses changes with what to do" {
+    start_switch s1
+    start_state
+    start_analyzer
+    configure '"unix:\($dir)/state.sock"'
+    start_controller c1
+    wait_until 10 is_role c1 active
+    wait_until 5 is_switch c1 configured
+    add_counter c1 web
+    kill_daemon state KILL
+    wait_until 5 is_role c1 standby
+    is_reply 503 c1 /v1/counters -d '{"name":"ssh"}'
+    jq -e '.error.code == "not_active" and (.error.message | contains("nothing was changed; start its ovsdb-server"))' reply
+    ask c1 /v1/status | jq -e '.state.connected == false and (.state.error | length > 0)'
+    has_counters c1 web
+    start_state
+    wait_until 5 is_role c1 active
+    add_counter c1 ssh
+}
+
+@test "of two controllers one is active; the other answers reads and takes over" {
+    start_switch s1
+    start_state
+    start_analyzer
+    configure '"unix:\($dir)/state.sock"'
+    start_controller c1
+    wait_until 10 is_role c1 active
+    start_controller c2
+    wait_until 5 is_state_connected c2
+    add_counter c1 web
+    wait_until 5 has_counters c2 web
+    is_reply 503 c2 /v1/counters -d '{"name":"ssh"}'
+    jq -e --arg c1 "$(address c1)" '.error.message | contains("is the standby") and contains($c1)' reply
+    # The standby does not touch the switch, the active one does.
+    wait_until 5 is_switch c1 configured
+    [ "$(echo counters | socat - UNIX-CONNECT:c2.ctl | awk '$1 == "switch_writes" { print $2 }')" = 0 ]
+    kill_daemon c1 KILL
+    wait_until 3 is_role c2 active
+    add_counter c2 ssh
+    has_counters c2 "ssh web"
+    vsctl s1 clear Open_vSwitch . everflow
+    wait_until 2 is_switch c2 configured
+    wait_until 2 has_row s1
+    # The first one comes back as the standby.
+    start_controller c1
+    wait_until 5 is_state_connected c1
+    is_role c1 standby
+    has_counters c1 "ssh web"
+}
