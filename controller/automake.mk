@@ -1,8 +1,11 @@
 # All but main.c, so that the unit tests can link it.
 noinst_LIBRARIES += controller/libcontroller.a
 controller_libcontroller_a_SOURCES = \
+	controller/access.c controller/access.h controller/access_private.h \
 	controller/alerts.c controller/alerts.h \
+	controller/api_access.c \
 	controller/api_alerts.c \
+	controller/audit.c controller/audit.h \
 	controller/api_counters.c \
 	controller/api_diagnoses.c \
 	controller/api_load.c \
@@ -34,6 +37,9 @@ controller_libcontroller_a_SOURCES = \
 	controller/probe_orders.c controller/probe_orders.h \
 	controller/probe_results.c controller/probe_results.h \
 	controller/probe_round.c controller/probe_round.h \
+	controller/replay_guard.c controller/replay_guard.h \
+	controller/request_budget.c controller/request_budget.h \
+	controller/role.c controller/role.h \
 	controller/round_trips.c controller/round_trips.h \
 	controller/rule_sets.c controller/rule_sets.h \
 	controller/shedding.c controller/shedding.h \
@@ -43,6 +49,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/statistics.h \
 	controller/steering.c controller/steering.h \
 	controller/text.h \
+	controller/tokens.c controller/tokens.h \
 	controller/topology.c controller/topology.h \
 	controller/topology_push.c controller/topology_push.h \
 	controller/trace_search.c controller/trace_search.h \
@@ -55,7 +62,13 @@ controller_libcontroller_a_SOURCES = \
 
 sbin_PROGRAMS += controller/ef-controller
 controller_ef_controller_SOURCES = controller/main.c
-controller_ef_controller_LDADD = controller/libcontroller.a $(EF_LIBS) -lm
+controller_ef_controller_LDADD = controller/libopenapi.a controller/libcontroller.a $(EF_LIBS) -lm
 EXTRA_DIST += controller/README.md
 dist_pkgdata_DATA += controller/everflow.ovsschema
 dist_man_MANS += doc/man/ef-controller.8
+
+# Has the description of the API in it, whose path the compiler is told.
+noinst_LIBRARIES += controller/libopenapi.a
+controller_libopenapi_a_SOURCES = controller/openapi.c
+controller_libopenapi_a_CPPFLAGS = $(AM_CPPFLAGS) -DOPENAPI_FILE='"$(abs_srcdir)/doc/openapi.json"'
+controller/libopenapi_a-openapi.$(OBJEXT): $(srcdir)/doc/openapi.json

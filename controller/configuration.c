@@ -329,7 +329,9 @@ read_tls_file(const struct doc_place *tls, const char *key, const char *file, ch
 static int
 read_tls(const struct doc_place *root, const char *file, struct ef_tls **tls, struct ef_error *err)
 {
-    static const char *const known[] = {"cert", "key", "ca", NULL};
+    static const char *const known[] = {"cert", "key", "ca", "client_certificates", NULL};
+    static const char *const demands[] = {"required", "optional", NULL};
+    const char *demand;
     struct doc_place place;
     char *cert = NULL, *key = NULL, *ca = NULL;
     if (doc_object(root, "tls", false, &place, err)) {
@@ -342,9 +344,12 @@ read_tls(const struct doc_place *root, const char *file, struct ef_tls **tls, st
     rc = rc ? rc : read_tls_file(&place, "cert", file, &cert, err);
     rc = rc ? rc : read_tls_file(&place, "key", file, &key, err);
     rc = rc ? rc : read_tls_file(&place, "ca", file, &ca, err);
+    rc = rc ? rc : doc_string(&place, "client_certificates", demands[0], &demand, err);
+    struct doc_place demand_place = doc_member(&place, "client_certificates");
+    rc = rc || !demand_place.value ? rc : check_word(&demand_place, demands, err);
     if (!rc) {
         struct ef_error why = EF_ERROR_INIT;
-        const struct ef_tls_files files = {cert, key, ca};
+        const struct ef_tls_files files = {cert, key, ca, !strcmp(demand, "optional")};
         rc = ef_tls_create(&files, tls, &why) ? doc_error(&place, err, "%s", why.text) : 0;
     }
     free(cert);
@@ -407,8 +412,8 @@ read_database(const struct doc_place *root, const struct ef_tls *tls, char **out
 static int
 read_document(const struct doc_place *root, const char *file, struct configuration *c, struct ef_error *err)
 {
-    static const char *const known[] = {"listen",   "topology", "analyzers", "reshufflers", "probers",
-                                        "everflow", "tls",      "database",  "watchers",    NULL};
+    static const char *const known[] = {"listen", "topology", "analyzers", "reshufflers", "probers", "everflow",
+                                        "tls",    "database", "watchers",  "access",      NULL};
     struct ef_error why = EF_ERROR_INIT;
     struct ef_net_address address;
     const char *topology;
@@ -421,7 +426,7 @@ read_document(const struct doc_place *root, const char *file, struct configurati
         give_tls(root, "analyzers", c->analyzers, c->n_analyzers, c->tls, err) ||
         give_tls(root, "reshufflers", c->reshufflers, c->n_reshufflers, c->tls, err) ||
         give_tls(root, "probers", c->probers, c->n_probers, c->tls, err) || read_everflow(root, &c->everflow, err) ||
-        read_watchers(root, c->n_probers, &c->watchers, err)) {
+        read_watchers(root, c->n_probers, &c->watchers, err) || access_settings_read(root, &c->access, err)) {
         return -EINVAL;
     }
     if (ef_net_address_parse(c->listen, &address, &why)) {

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "controller/access.h"
 #include "net/tls.h"
 
 /* A daemon that we ask. */
@@ -64,6 +65,7 @@ struct configuration {
     size_t n_analyzers, n_reshufflers, n_probers;
     struct everflow_settings everflow;
     struct watcher_settings watchers;
+    struct access_settings access;
 };
 
 /* Reads and checks `file`. Returns 0, or -EINVAL with `err`, which names the

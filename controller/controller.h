@@ -13,6 +13,7 @@
 #include "controller/topology_push.h"
 #include "net/http_server.h"
 
+struct access_control;
 struct ef_control;
 struct alerts;
 struct collection;
@@ -29,6 +30,7 @@ struct controller {
     size_t n_switches;
     struct ef_http_server *http;
     struct state_store *state; /* What must not be forgotten; and who is active. */
+    struct access_control *access;
     struct topology_push *push;
     struct probe_orders *probes;
     struct alerts *alerts;
@@ -57,6 +59,9 @@ void api_counters_add(struct controller *c);
 void api_load_add(struct controller *c);
 void api_alerts_add(struct controller *c);
 void api_diagnoses_add(struct controller *c);
+
+/* Adds GET /v1/openapi.json. */
+void api_openapi_add(struct controller *c);
 
 /* Add "counters" and "status" to the control socket. */
 void control_commands_add(struct controller *c, struct ef_control *control);

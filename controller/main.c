@@ -156,10 +156,15 @@ start_state(struct controller *c, struct ef_error *err)
     struct state_config config = {
         .database = c->configuration.database, .tls = c->configuration.tls, .self = c->configuration.listen};
     int rc = state_create(c->base, &config, &c->state, err);
-    if (!rc) {
-        ef_http_server_add_guard(c->http, refuse_changes, c);
+    if (rc) {
+        return rc;
     }
-    return rc;
+    c->access = access_create(&c->configuration.access, c->state, c->http);
+    if (!c->access) {
+        return ef_error_set(err, -ENOMEM, "out of memory");
+    }
+    ef_http_server_add_guard(c->http, refuse_changes, c);
+    return 0;
 }
 
 /* HTTP comes before the switches: a second controller that finds its port busy
@@ -180,6 +185,8 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     if (rc) {
         return rc;
     }
+    api_access_add(c->access, c->http);
+    api_openapi_add(c);
     api_traces_add(c);
     c->probes = probe_orders_create(c->base, &c->configuration);
     api_probes_add(c);
@@ -228,6 +235,7 @@ stop(struct controller *c, struct ef_control *control)
         managed_switch_destroy(c->switches[i]);
     }
     free(c->switches);
+    access_destroy(c->access);
     state_destroy(c->state);
     if (c->base) {
         event_base_free(c->base);

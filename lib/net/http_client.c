@@ -345,7 +345,7 @@ write_request(struct ef_http_call *call, const struct ef_http_call_spec *spec)
         evbuffer_add_printf(out, "Content-Type: %s\r\nContent-Length: %zu\r\n",
                             spec->content_type ? spec->content_type : "application/json", spec->body_len);
     }
-    evbuffer_add(out, "\r\n", 2);
+    evbuffer_add_printf(out, "%s\r\n", spec->headers ? spec->headers : "");
     evbuffer_add(out, spec->body, spec->body ? spec->body_len : 0);
 }
 

@@ -47,6 +47,7 @@ struct ef_http_call_spec {
     const char *method;       /* NULL: GET. */
     const char *program;      /* Who should answer there, for error texts; may be NULL. */
     const char *body, *content_type;
+    const char *headers; /* Of ours, each ended by CR LF; NULL: none. */
     size_t body_len;
     int64_t timeout_ms;  /* Longest silence; 0: 5 seconds. */
     int64_t deadline_ms; /* Longest time for all of it; 0: none. */

@@ -111,9 +111,18 @@ count_status(struct ef_http_server *server, int status)
 }
 
 void
+ef_http_request_observe(const struct ef_http_request *req, int status)
+{
+    if (req->server && req->server->observer) {
+        req->server->observer(req, status, req->server->observer_ctx);
+    }
+}
+
+void
 ef_http_reply(struct ef_http_request *req, int status, const char *content_type, struct evbuffer *body)
 {
     count_status(req->server, status);
+    ef_http_request_observe(req, status);
     struct evhttp_request *evreq = req->connected ? req->evreq : NULL;
     ef_http_request_destroy(req);
     if (!evreq) {
@@ -482,6 +491,13 @@ ef_http_server_add_guard(struct ef_http_server *server, ef_http_guard *guard, vo
     server->guards[server->n_guards++].ctx = ctx;
 }
 
+void
+ef_http_server_set_observer(struct ef_http_server *server, ef_http_observer *observer, void *ctx)
+{
+    server->observer = observer;
+    server->observer_ctx = ctx;
+}
+
 const char *
 ef_http_server_address(const struct ef_http_server *server)
 {
@@ -501,19 +517,25 @@ ef_http_param(const struct ef_http_request *req, const char *name)
 }
 
 const char *
-ef_http_last_segment(const struct ef_http_request *req)
+ef_http_path(const struct ef_http_request *req)
 {
     const struct evhttp_uri *uri = req->evreq ? evhttp_request_get_evhttp_uri(req->evreq) : NULL;
     const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
-    return path && strrchr(path, '/') ? strrchr(path, '/') + 1 : "";
+    return path ? path : "";
+}
+
+const char *
+ef_http_last_segment(const struct ef_http_request *req)
+{
+    const char *slash = strrchr(ef_http_path(req), '/');
+    return slash ? slash + 1 : "";
 }
 
 bool
 ef_http_path_segment(const struct ef_http_request *req, unsigned index, char *buf, size_t size)
 {
-    const struct evhttp_uri *uri = req->evreq ? evhttp_request_get_evhttp_uri(req->evreq) : NULL;
-    const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
-    for (path = path && *path == '/' ? path + 1 : ""; index && *path; index--) {
+    const char *path = ef_http_path(req);
+    for (path += *path == '/'; index && *path; index--) {
         path += strcspn(path, "/");
         path += *path == '/';
     }
@@ -547,4 +569,62 @@ ef_http_body(struct ef_http_request *req, const char **data)
         *data = (const char *) evbuffer_pullup(in, -1);
     }
     return len;
+}
+
+static struct evhttp_connection *
+connection_of(const struct ef_http_request *req)
+{
+    return req->connected && req->evreq ? evhttp_request_get_connection(req->evreq) : NULL;
+}
+
+const char *
+ef_http_peer(const struct ef_http_request *req)
+{
+    struct evhttp_connection *connection = connection_of(req);
+    if (!connection) {
+        return "";
+    }
+    if (req->server->address.storage.ss_family == AF_UNIX) {
+        return "unix";
+    }
+    char *address = NULL;
+    ev_uint16_t port;
+    evhttp_connection_get_peer(connection, &address, &port);
+    return address ? address : "";
+}
+
+bool
+ef_http_peer_is_local(const struct ef_http_request *req)
+{
+    const char *peer = ef_http_peer(req);
+    return !strcmp(peer, "unix") || !strncmp(peer, "127.", 4) || !strcmp(peer, "::1") ||
+           !strncmp(peer, "::ffff:127.", 11);
+}
+
+bool
+ef_http_peer_certificate(const struct ef_http_request *req, char *buf, size_t size)
+{
+    struct evhttp_connection *connection = connection_of(req);
+    return connection && req->server->tls &&
+           ef_tls_peer_name(req->server->tls, evhttp_connection_get_bufferevent(connection), buf, size);
+}
+
+void
+ef_http_set_actor(struct ef_http_request *req, const char *actor)
+{
+    snprintf(req->actor, sizeof req->actor, "%s", actor);
+}
+
+const char *
+ef_http_actor(const struct ef_http_request *req)
+{
+    return req->actor;
+}
+
+void
+ef_http_add_reply_header(struct ef_http_request *req, const char *name, const char *value)
+{
+    if (req->connected && req->evreq) {
+        evhttp_add_header(evhttp_request_get_output_headers(req->evreq), name, value);
+    }
 }

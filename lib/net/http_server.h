@@ -90,6 +90,11 @@ void ef_http_server_add_routes(struct ef_http_server *server, const struct ef_ht
 typedef bool ef_http_guard(struct ef_http_request *req, void *ctx);
 void ef_http_server_add_guard(struct ef_http_server *server, ef_http_guard *guard, void *ctx);
 
+/* Has `observer` told of each request that is answered, just before the answer goes
+ * out: `status` is that of the answer, a stream's is 200. At most one. */
+typedef void ef_http_observer(const struct ef_http_request *req, int status, void *ctx);
+void ef_http_server_set_observer(struct ef_http_server *server, ef_http_observer *observer, void *ctx);
+
 /* Where it listens, with the port that the kernel chose for port 0. */
 const char *ef_http_server_address(const struct ef_http_server *server);
 
@@ -115,6 +120,26 @@ bool ef_http_path_segment(const struct ef_http_request *req, unsigned index, cha
 
 /* "GET", "POST", "PUT" or "DELETE". */
 const char *ef_http_method(const struct ef_http_request *req);
+
+/* The path, as the client wrote it. Borrowed. */
+const char *ef_http_path(const struct ef_http_request *req);
+
+/* The client's IP address as text, "unix" on a Unix socket, "" if it is gone. Borrowed. */
+const char *ef_http_peer(const struct ef_http_request *req);
+
+/* True if the client is on this machine: a Unix socket or loopback. */
+bool ef_http_peer_is_local(const struct ef_http_request *req);
+
+/* Copies the common name of the client's certificate, which our authority signed,
+ * into `buf`. False if it showed none. */
+bool ef_http_peer_certificate(const struct ef_http_request *req, char *buf, size_t size);
+
+/* A note of the guard's for those who come after it: who asks. "" if none was made. */
+void ef_http_set_actor(struct ef_http_request *req, const char *actor);
+const char *ef_http_actor(const struct ef_http_request *req);
+
+/* Adds a header to the answer that is to come. */
+void ef_http_add_reply_header(struct ef_http_request *req, const char *name, const char *value);
 
 /* A header's value, or NULL. Borrowed. */
 const char *ef_http_header(const struct ef_http_request *req, const char *name);

@@ -31,6 +31,8 @@ struct ef_http_server {
         void *ctx;
     } guards[4];
     size_t n_guards;
+    ef_http_observer *observer; /* NULL: none. */
+    void *observer_ctx;
     struct ef_http_request *requests; /* Not yet answered. */
     struct ef_http_server_stats stats;
 };
@@ -41,6 +43,7 @@ struct ef_http_request {
     struct ef_http_server *server; /* NULL once it was destroyed. */
     struct evhttp_request *evreq;  /* NULL if evhttp freed it. */
     bool connected;                /* The client can still be answered. */
+    char actor[100];               /* See ef_http_set_actor(). */
     struct ef_http_query query;
     struct ef_http_stream *stream; /* NULL until ef_http_stream_start(). */
     struct ef_http_request *next, **prev;
@@ -49,6 +52,9 @@ struct ef_http_request {
 /* Forgets a request without an answer: its evhttp request is freed if it is
  * ours by now, otherwise left to evhttp. */
 void ef_http_request_destroy(struct ef_http_request *req);
+
+/* Tells the server's observer, if it has one. */
+void ef_http_request_observe(const struct ef_http_request *req, int status);
 
 /* The client of a stream is gone: tells the producer and destroys the request. */
 void ef_http_stream_cancel(struct ef_http_request *req);

@@ -63,6 +63,7 @@ ef_http_stream_start(struct ef_http_request *req, const char *content_type, ef_h
     req->stream = stream;
     req->server->stats.streams_open++;
     evhttp_add_header(evhttp_request_get_output_headers(req->evreq), "Content-Type", content_type);
+    ef_http_request_observe(req, 200);
     evhttp_send_reply_start(req->evreq, 200, NULL);
     set_read_timeout(req, false);
     event_active(wake, EV_TIMEOUT, 1);

@@ -18,6 +18,7 @@
 struct ef_tls {
     SSL_CTX *context;
     bool has_cert, has_ca;
+    bool clients_may_have_none;
 };
 
 /* --- Options ------------------------------------------------------------------ */
@@ -133,6 +134,7 @@ ef_tls_create(const struct ef_tls_files *files, struct ef_tls **out, struct ef_e
         return ef_error_set(err, -ENOMEM, "out of memory");
     }
     tls->context = context;
+    tls->clients_may_have_none = files->clients_may_have_none;
     set_rules(context);
     ERR_clear_error();
     int rc = load_own(tls, files, err);
@@ -179,7 +181,8 @@ ef_tls_accept(const struct ef_tls *tls, struct event_base *base)
     if (!ssl) {
         return NULL;
     }
-    SSL_set_verify(ssl, tls->has_ca ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT : SSL_VERIFY_NONE, NULL);
+    int demand = tls->clients_may_have_none ? 0 : SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
+    SSL_set_verify(ssl, tls->has_ca ? SSL_VERIFY_PEER | demand : SSL_VERIFY_NONE, NULL);
     return wrap(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING);
 }
 
@@ -207,6 +210,15 @@ ef_tls_connect(const struct ef_tls *tls, struct event_base *base, int fd, const 
         return NULL;
     }
     return wrap(base, fd, ssl, BUFFEREVENT_SSL_CONNECTING);
+}
+
+bool
+ef_tls_peer_name(const struct ef_tls *tls, struct bufferevent *bev, char *buf, size_t size)
+{
+    SSL *ssl = tls->has_ca ? bufferevent_openssl_get_ssl(bev) : NULL;
+    X509 *certificate = ssl && SSL_get_verify_result(ssl) == X509_V_OK ? SSL_get0_peer_certificate(ssl) : NULL;
+    return certificate &&
+           X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, buf, (int) size) > 0;
 }
 
 /* The first reason that TLS itself gives, or NULL: the queue also has what the

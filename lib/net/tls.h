@@ -33,6 +33,7 @@ struct ef_tls;
 struct ef_tls_files {
     const char *cert, *key; /* Ours, with the certificates between it and the authority; both or none. */
     const char *ca;         /* Authorities, or NULL. */
+    bool clients_may_have_none; /* A server with `ca` also lets in who shows no certificate, but not a wrong one. */
 };
 
 /* --tls-cert, --tls-key and --tls-ca, for a struct ef_tls_files. */
@@ -60,6 +61,10 @@ bool ef_tls_can_serve(const struct ef_tls *tls);
  * anybody whose certificate our authority signed).
  * NULL: out of memory. */
 struct bufferevent *ef_tls_connect(const struct ef_tls *tls, struct event_base *base, int fd, const char *host);
+
+/* Copies the common name of the other side's certificate into `buf`, if it showed
+ * one that our authority signed; false if not. */
+bool ef_tls_peer_name(const struct ef_tls *tls, struct bufferevent *bev, char *buf, size_t size);
 
 /* Says in `err` what is wrong with the connection, if it is TLS that failed.
  * Returns 0 if it is not. */

@@ -28,3 +28,4 @@ EXTRA_DIST += test/system/topology_push.bats
 EXTRA_DIST += test/system/rule_sets.bats
 EXTRA_DIST += test/system/packaging.bats
 EXTRA_DIST += test/system/state.bats test/system/state.bash
+EXTRA_DIST += test/system/access.bats

@@ -13,6 +13,8 @@ utilities_efctl_libefctl_a_SOURCES = \
 	utilities/efctl/neighbours.c utilities/efctl/neighbours.h \
 	utilities/efctl/output.c utilities/efctl/output.h \
 	utilities/efctl/probe.c utilities/efctl/probe_view.c \
+	utilities/efctl/audit.c \
+	utilities/efctl/token.c \
 	utilities/efctl/status.c \
 	utilities/efctl/store.c \
 	utilities/efctl/store_view.c utilities/efctl/store_view.h \

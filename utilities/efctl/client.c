@@ -6,15 +6,19 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "base/time.h"
 #include "net/http_client.h"
 #include "utilities/efctl/json_get.h"
 
 /* The controller itself waits some seconds for an analyzer that is silent. */
-enum { TIMEOUT_MS = 30000 };
+enum { TIMEOUT_MS = 30000, MAX_TOKEN = 255 };
+#define TOKEN_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~+/=-"
 
 struct exchange {
     const struct efctl_client *client;
@@ -105,14 +109,37 @@ on_done(void *ctx, const struct ef_http_result *result)
     event_base_loopbreak(exchange->base);
 }
 
+/* Writes what says who asks, and that it is asked once. */
+static int
+write_headers(const struct exchange *exchange, char *text, size_t size, struct ef_error *err)
+{
+    const char *token = exchange->client->token;
+    uint64_t chance[2];
+    size_t n = 0;
+    *text = '\0';
+    if (token && (strspn(token, TOKEN_CHARACTERS) != strlen(token) || strlen(token) > MAX_TOKEN)) {
+        return ef_error_set(err, -EINVAL, "EFCTL_TOKEN is no token of efctl token add");
+    }
+    if (token) {
+        n = (size_t) snprintf(text, size, "Authorization: Bearer %s\r\n", token);
+    }
+    if (exchange->method && getrandom(chance, sizeof chance, 0) == sizeof chance) {
+        snprintf(text + n, size - n, "Everflow-Once: %lld-%016" PRIx64 "%016" PRIx64 "\r\n",
+                 (long long) (ef_time_real().ns / EF_NS_PER_MS), chance[0], chance[1]);
+    }
+    return 0;
+}
+
 /* Runs the exchange to its end; `exchange->rc` says how it was. */
 static int
 run(struct exchange *exchange, const char *path)
 {
     const struct efctl_client_sink *sink = exchange->sink;
     struct ef_tls *tls;
+    char headers[MAX_TOKEN + 200];
     *exchange->failure = (struct efctl_failure){.error = EF_ERROR_INIT};
-    int rc = ef_tls_create(&exchange->client->tls, &tls, &exchange->failure->error);
+    int rc = write_headers(exchange, headers, sizeof headers, &exchange->failure->error);
+    rc = rc ? rc : ef_tls_create(&exchange->client->tls, &tls, &exchange->failure->error);
     if (rc) {
         return rc;
     }
@@ -121,6 +148,7 @@ run(struct exchange *exchange, const char *path)
         .tls = tls,
         .target = path,
         .method = exchange->method,
+        .headers = headers,
         .body = exchange->body,
         .body_len = exchange->body ? strlen(exchange->body) : 0,
         .content_type = exchange->body ? "application/json" : NULL,

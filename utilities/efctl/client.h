@@ -18,6 +18,7 @@
 
 struct efctl_client {
     const char *url;         /* Without a path; borrowed. */
+    const char *token;       /* NULL: none. */
     struct ef_tls_files tls; /* For https:// URLs. */
 };
 

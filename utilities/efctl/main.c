@@ -11,8 +11,8 @@
 #include "utilities/efctl/command.h"
 
 static const struct efctl_command *const commands[] = {
-    &efctl_trace,  &efctl_probe, &efctl_store,    &efctl_switches, &efctl_topology, &efctl_status,
-    &efctl_daemon, &efctl_pki,   &efctl_counters, &efctl_alert,    &efctl_diagnose, &efctl_load,
+    &efctl_trace, &efctl_probe,    &efctl_store, &efctl_switches, &efctl_topology, &efctl_status, &efctl_daemon,
+    &efctl_pki,   &efctl_counters, &efctl_alert, &efctl_diagnose, &efctl_load,     &efctl_token,  &efctl_audit,
 };
 
 static void
@@ -120,6 +120,7 @@ main(int argc, char *argv[])
     const char *url = variable("EFCTL_CONTROLLER");
     struct efctl_context context = {
         .client.url = url ? url : "http://127.0.0.1:8780",
+        .client.token = variable("EFCTL_TOKEN"),
         .client.tls = {variable("EFCTL_TLS_CERT"), variable("EFCTL_TLS_KEY"), variable("EFCTL_TLS_CA")},
     };
     /* A reader that goes away ends the output, see efctl_finish(). */

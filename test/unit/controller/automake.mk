@@ -38,4 +38,9 @@ TESTS += test/unit/controller/test_state
 test_unit_controller_test_state_SOURCES = test/unit/controller/test_state.c
 test_unit_controller_test_state_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_controller_test_state_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
+check_PROGRAMS += test/unit/controller/test_access
+TESTS += test/unit/controller/test_access
+test_unit_controller_test_access_SOURCES = test/unit/controller/test_access.c
+test_unit_controller_test_access_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_controller_test_access_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
 endif

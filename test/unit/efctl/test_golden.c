@@ -166,6 +166,8 @@ small_views(void **state)
         {"topology", efctl_topology_view},       {"topology-wide", efctl_topology_view},
         {"topology-empty", efctl_topology_view}, {"status", efctl_status_view},
         {"status-bad", efctl_status_view},       {"status-empty", efctl_status_view},
+        {"tokens", efctl_tokens_view},           {"tokens-none", efctl_tokens_view},
+        {"audit", efctl_audit_view},
     };
     for (size_t i = 0; i < EF_ARRAY_SIZE(cases); i++) {
         check(cases[i].name, cases[i].name, cases[i].view, "http://127.0.0.1:8780", false, false);
