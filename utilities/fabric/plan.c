@@ -73,7 +73,8 @@ ef_plan_links(const struct ef_topology *t)
 /* Address `own` on `interface`, everything else through `gateway` by a static
  * neighbour entry, so that no ARP or neighbour discovery is needed. */
 static void
-write_addresses(FILE *out, const char *interface, uint32_t own, uint32_t gateway, struct ef_mac gateway_mac, bool ipv6)
+write_addresses(FILE *out, const char *interface, uint32_t own, uint32_t gateway, struct ef_mac gateway_mac,
+                const char *mtu, bool ipv6)
 {
     char a[EF_ADDRESS6_TEXT_SIZE], g[EF_ADDRESS6_TEXT_SIZE], mac[EF_MAC_TEXT_SIZE];
     ef_mac_format(gateway_mac, mac);
@@ -81,16 +82,20 @@ write_addresses(FILE *out, const char *interface, uint32_t own, uint32_t gateway
     ef_address_format(gateway, g);
     fprintf(out, "addr add %s/32 dev %s\n", a, interface);
     fprintf(out, "neigh add %s lladdr %s dev %s nud permanent\n", g, mac, interface);
-    /* The MTU is the fabric's to its hosts, also where a link takes more. */
-    fprintf(out, "route add default via %s dev %s onlink src %s mtu %d\n", g, interface, a, EF_HOST_MTU);
+    fprintf(out, "route add default via %s dev %s onlink src %s %s\n", g, interface, a, mtu);
     if (ipv6) {
         ef_address6_format(own, a);
         ef_address6_format(gateway, g);
         fprintf(out, "addr add %s/128 dev %s nodad\n", a, interface);
         fprintf(out, "neigh add %s lladdr %s dev %s nud permanent\n", g, mac, interface);
-        fprintf(out, "route add default via %s dev %s onlink src %s mtu %d\n", g, interface, a, EF_HOST_MTU);
+        fprintf(out, "route add default via %s dev %s onlink src %s %s\n", g, interface, a, mtu);
     }
 }
+
+/* The MTU is that of the fabric's hosts, also where a link takes more. Copies that a
+ * reshuffler sends on are longer; a collector's TCP must still suit the hosts. */
+#define HOST_ROUTE_MTU "mtu 1500"
+#define COLLECTOR_ROUTE_MTU "mtu 1700 advmss 1440"
 
 /* A collector's kernel must not answer copies with "protocol unreachable": GRE
  * is dropped before it is looked at. Packet sockets, which the collectors read,
@@ -115,7 +120,8 @@ ef_plan_host(const struct ef_topology *t, const struct ef_topology_host *host, b
         fprintf(out, "link set dev " EF_HOST_INTERFACE " addrgenmode none\n");
     }
     fprintf(out, "link set dev " EF_HOST_INTERFACE " up\n");
-    write_addresses(out, EF_HOST_INTERFACE, host->address, ef_prefix_gateway(sw->subnet), sw->mac, ipv6);
+    write_addresses(out, EF_HOST_INTERFACE, host->address, ef_prefix_gateway(sw->subnet), sw->mac,
+                    host->role == EF_HOST_PLAIN ? HOST_ROUTE_MTU : COLLECTOR_ROUTE_MTU, ipv6);
     if (host->role != EF_HOST_PLAIN) {
         write_gre_drop(out);
     }
@@ -152,7 +158,7 @@ ef_plan_cpu(const struct ef_topology_switch *sw, bool ipv6)
         fprintf(out, "link set dev " EF_BRIDGE " addrgenmode none\n");
     }
     fprintf(out, "link set dev " EF_BRIDGE " up\n");
-    write_addresses(out, EF_BRIDGE, sw->loopback, EF_CPU_GATEWAY, ef_mac_of(EF_CPU_GATEWAY), ipv6);
+    write_addresses(out, EF_BRIDGE, sw->loopback, EF_CPU_GATEWAY, ef_mac_of(EF_CPU_GATEWAY), HOST_ROUTE_MTU, ipv6);
     if (sw->subnet.len) {
         uint32_t gateway = ef_prefix_gateway(sw->subnet);
         fprintf(out, "addr add %s/32 dev " EF_BRIDGE "\n", ef_address_format(gateway, address));
