@@ -17,6 +17,16 @@
 enum { CLOCKS_DIFFER_MS = 5000, TRACES_AT_ONCE = 256 };
 
 static void
+on_kept(void *ctx, struct probe_order *order, const char *error)
+{
+    if (error) {
+        ef_http_reply_error(ctx, 503, "not_kept", -1, "%s", error);
+    } else {
+        ef_http_reply_json(ctx, 202, probe_order_show(order));
+    }
+}
+
+static void
 post_probes(struct ef_http_request *req, void *ctx)
 {
     struct controller *c = ctx;
@@ -33,7 +43,7 @@ post_probes(struct ef_http_request *req, void *ctx)
     int rc = probe_orders_add(c->probes, document, &order, &err);
     json_decref(document);
     if (!rc) {
-        ef_http_reply_json(req, 202, probe_order_show(order));
+        probe_order_keep(order, on_kept, req);
     } else if (rc == -ENOSPC) {
         ef_http_reply_error(req, 409, "too_many", -1, "%s", err.text);
     } else if (rc == -ENOENT) {

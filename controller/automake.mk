@@ -35,6 +35,8 @@ controller_libcontroller_a_SOURCES = \
 	controller/probe_budget.c controller/probe_budget.h \
 	controller/probe_flow.c controller/probe_flow.h \
 	controller/probe_orders.c controller/probe_orders.h \
+	controller/probe_orders_kept.c \
+	controller/probe_orders_private.h \
 	controller/probe_results.c controller/probe_results.h \
 	controller/probe_round.c controller/probe_round.h \
 	controller/replay_guard.c controller/replay_guard.h \

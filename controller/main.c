@@ -188,7 +188,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     api_access_add(c->access, c->http);
     api_openapi_add(c);
     api_traces_add(c);
-    c->probes = probe_orders_create(c->base, &c->configuration);
+    c->probes = probe_orders_create(c->base, &c->configuration, c->state);
     api_probes_add(c);
     api_rules_add(c);
     c->alerts = alerts_create();

@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <sys/random.h>
 
 #include "base/json.h"
 #include "base/log.h"
 #include "controller/document.h"
+#include "controller/probe_orders_private.h"
 #include "controller/text.h"
 #include "net/http_client.h"
 
@@ -30,31 +30,7 @@ enum {
     DEFAULT_EXPIRES_S = 30,
 };
 
-enum state { QUEUED, RUNNING, DONE, STOPPED, REFUSED, EXPIRED };
-static const char *const state_names[] = {"queued", "running", "done", "stopped", "refused", "expired"};
-
-struct probe_order {
-    TAILQ_ENTRY(probe_order) next;
-    struct probe_orders *orders;
-    char id[17];
-    const struct peer *prober;
-    json_t *packet;
-    double interval_ms;
-    uint64_t count, sent, failed;
-    enum state state;
-    char error[300];
-    struct ef_time created, ended; /* Real time. */
-    struct ef_time deadline;   /* Monotonic: until when a prober must have taken it, then until when it must be over. */
-    struct event *timer;       /* NULL once it is over. */
-    struct ef_http_call *call; /* The question that is open, or NULL. */
-};
-
-struct probe_orders {
-    struct event_base *base;
-    const struct configuration *configuration;
-    TAILQ_HEAD(, probe_order) list; /* Oldest first. */
-    size_t n, n_open;
-};
+const char *const probe_order_state_names[] = {"queued", "running", "done", "stopped", "refused", "expired", NULL};
 
 /* --- States --------------------------------------------------------------- */
 
@@ -65,7 +41,7 @@ is_over(const struct probe_order *o)
 }
 
 static void
-end(struct probe_order *o, enum state state)
+end(struct probe_order *o, enum probe_order_state state)
 {
     o->state = state;
     o->ended = ef_time_real();
@@ -74,12 +50,13 @@ end(struct probe_order *o, enum state state)
     o->call = NULL;
     o->timer = NULL;
     o->orders->n_open--;
-    ef_log_info("probes", "%s: %s, %" PRIu64 " of %" PRIu64 " sent by %s%s%s", o->id, state_names[state], o->sent,
-                o->count, o->prober->name, *o->error ? ": " : "", o->error);
+    probe_order_changed(o);
+    ef_log_info("probes", "%s: %s, %" PRIu64 " of %" PRIu64 " sent by %s%s%s", o->id, probe_order_state_names[state],
+                o->sent, o->count, o->prober->name, *o->error ? ": " : "", o->error);
 }
 
-static void
-again_in(struct probe_order *o, int ms)
+void
+probe_order_again_in(struct probe_order *o, int ms)
 {
     struct timeval tv = {ms / 1000, ms % 1000 * 1000};
     evtimer_add(o->timer, &tv);
@@ -110,7 +87,7 @@ take_numbers(struct probe_order *o, const struct ef_http_result *http)
     if (done || stopped) {
         end(o, done ? DONE : STOPPED);
     } else {
-        again_in(o, WATCH_MS);
+        probe_order_again_in(o, WATCH_MS);
     }
 }
 
@@ -120,7 +97,8 @@ start_running(struct probe_order *o)
     o->state = RUNNING;
     o->error[0] = '\0';
     o->deadline = ef_time_add_ms(ef_time_mono(), (int64_t) ((double) o->count * o->interval_ms) + SILENCE_S * 1000);
-    again_in(o, WATCH_MS / 4);
+    probe_order_changed(o);
+    probe_order_again_in(o, WATCH_MS / 4);
 }
 
 /* A refusal says nothing new if asked again; for the rest, who knows. */
@@ -149,7 +127,7 @@ on_told(void *ctx, const struct ef_http_result *http)
     if (is_refusal(http)) {
         end(o, REFUSED);
     } else {
-        again_in(o, RETRY_MS);
+        probe_order_again_in(o, RETRY_MS);
     }
 }
 
@@ -166,7 +144,7 @@ on_watched(void *ctx, const struct ef_http_result *http)
     if (http->status == 404) {
         end(o, STOPPED); /* It began anew and forgot. */
     } else {
-        again_in(o, RETRY_MS);
+        probe_order_again_in(o, RETRY_MS);
     }
 }
 
@@ -195,7 +173,7 @@ call(struct probe_order *o, const char *method, const char *target, const char *
     if (ef_http_call_start(o->orders->base, &spec, &o->call, &err)) {
         snprintf(o->error, sizeof o->error, "%.299s", err.text);
         o->call = NULL;
-        again_in(o, RETRY_MS);
+        probe_order_again_in(o, RETRY_MS);
     }
 }
 
@@ -226,7 +204,9 @@ on_timer(evutil_socket_t fd, short what, void *ctx)
 {
     struct probe_order *o = ctx;
     bool late = ef_time_before(o->deadline, ef_time_mono());
-    if (late) {
+    if (!state_is_active(o->orders->state)) {
+        probe_order_again_in(o, RETRY_MS);
+    } else if (late) {
         end(o, o->state == QUEUED ? EXPIRED : STOPPED);
     } else if (o->state == QUEUED) {
         tell(o);
@@ -266,8 +246,8 @@ probe_order_stop(struct probe_order *o)
 
 /* --- Taking --------------------------------------------------------------- */
 
-static const struct peer *
-find_prober(const struct configuration *c, const char *name)
+const struct peer *
+probe_orders_prober(const struct configuration *c, const char *name)
 {
     for (size_t i = 0; i < c->n_probers; i++) {
         if (!name || !strcmp(c->probers[i].name, name)) {
@@ -296,7 +276,7 @@ read_order(const struct configuration *c, const json_t *document, struct probe_o
     if (interval && (!json_is_number(interval) || !(o->interval_ms >= 0 && o->interval_ms <= 3600000))) {
         return ef_error_set(err, -EINVAL, "interval_ms: must be a number from 0 to 3600000");
     }
-    o->prober = find_prober(c, prober);
+    o->prober = probe_orders_prober(c, prober);
     if (!o->prober) {
         return prober ? ef_error_set(err, -ENOENT, "prober: there is none named '%.60s'", prober)
                       : ef_error_set(err, -ENOENT, "the controller's configuration has no \"probers\"");
@@ -306,8 +286,8 @@ read_order(const struct configuration *c, const json_t *document, struct probe_o
     return 0;
 }
 
-static void
-free_order(struct probe_order *o)
+void
+probe_order_free(struct probe_order *o)
 {
     TAILQ_REMOVE(&o->orders->list, o, next);
     o->orders->n--;
@@ -326,9 +306,32 @@ forget_oldest(struct probe_orders *orders)
     TAILQ_FOREACH(o, &orders->list, next)
     {
         if (is_over(o)) {
-            free_order(o);
+            probe_order_unkeep(o);
+            probe_order_free(o);
             return;
         }
+    }
+}
+
+void
+probe_orders_insert(struct probe_orders *orders, struct probe_order *o)
+{
+    if (orders->n >= MAX_KEPT) {
+        forget_oldest(orders);
+    }
+    struct probe_order *before = TAILQ_LAST(&orders->list, probe_order_list);
+    while (before && ef_time_before(o->created, before->created)) {
+        before = TAILQ_PREV(before, probe_order_list, next);
+    }
+    if (before) {
+        TAILQ_INSERT_AFTER(&orders->list, before, o, next);
+    } else {
+        TAILQ_INSERT_HEAD(&orders->list, o, next);
+    }
+    orders->n++;
+    if (!is_over(o)) {
+        o->timer = evtimer_new(orders->base, on_timer, o);
+        orders->n_open++;
     }
 }
 
@@ -355,13 +358,8 @@ probe_orders_add(struct probe_orders *orders, const json_t *document, struct pro
     snprintf(o->id, sizeof o->id, "%016" PRIx64, id);
     o->created = ef_time_real();
     o->deadline = ef_time_add_ms(ef_time_mono(), expires_s * 1000);
-    o->timer = evtimer_new(orders->base, on_timer, o);
-    TAILQ_INSERT_TAIL(&orders->list, o, next);
-    orders->n_open++;
-    if (++orders->n > MAX_KEPT) {
-        forget_oldest(orders);
-    }
-    again_in(o, 0);
+    probe_orders_insert(orders, o);
+    probe_order_again_in(o, 0);
     *out = o;
     return 0;
 }
@@ -386,8 +384,8 @@ probe_order_show(const struct probe_order *o)
 {
     char created[EF_TIME_TEXT_SIZE], ended[EF_TIME_TEXT_SIZE];
     return json_pack("{s:s, s:s, s:s, s:s?, s:O, s:I, s:f, s:I, s:I, s:s, s:s?}", "id", o->id, "prober",
-                     o->prober->name, "state", state_names[o->state], "error", *o->error ? o->error : NULL, "packet",
-                     o->packet, "count", (json_int_t) o->count, "interval_ms", o->interval_ms, "sent",
+                     o->prober->name, "state", probe_order_state_names[o->state], "error", *o->error ? o->error : NULL,
+                     "packet", o->packet, "count", (json_int_t) o->count, "interval_ms", o->interval_ms, "sent",
                      (json_int_t) o->sent, "failed", (json_int_t) o->failed, "created",
                      ef_time_format(o->created, created), "ended", is_over(o) ? ef_time_format(o->ended, ended) : NULL);
 }
@@ -431,7 +429,7 @@ probe_order_created(const struct probe_order *o)
 /* --- Life ----------------------------------------------------------------- */
 
 struct probe_orders *
-probe_orders_create(struct event_base *base, const struct configuration *configuration)
+probe_orders_create(struct event_base *base, const struct configuration *configuration, struct state_store *state)
 {
     struct probe_orders *orders = calloc(1, sizeof *orders);
     if (!orders) {
@@ -439,7 +437,9 @@ probe_orders_create(struct event_base *base, const struct configuration *configu
     }
     orders->base = base;
     orders->configuration = configuration;
+    orders->state = state;
     TAILQ_INIT(&orders->list);
+    state_watch(state, STATE_PROBE_ORDER, probe_orders_row_changed, orders);
     return orders;
 }
 
@@ -450,7 +450,7 @@ probe_orders_destroy(struct probe_orders *orders)
         return;
     }
     while (!TAILQ_EMPTY(&orders->list)) {
-        free_order(TAILQ_FIRST(&orders->list));
+        probe_order_free(TAILQ_FIRST(&orders->list));
     }
     free(orders);
 }

@@ -10,6 +10,9 @@
  * room, is asked again each second until the order expires; what it refuses is
  * over. What became of the probes themselves, the traces say (probe_results.h).
  *
+ * Orders that are kept (probe_order_keep()) are taken up again by a controller that
+ * starts, or becomes the active one: the prober knows them by their ids.
+ *
  * Everything runs on the event base's thread. */
 #ifndef CONTROLLER_PROBE_ORDERS_H
 #define CONTROLLER_PROBE_ORDERS_H
@@ -23,13 +26,15 @@
 
 struct event_base;
 struct probe_orders;
+struct state_store;
 
 enum { PROBE_ORDER_MAX_COUNT = 1000000 };
 
 struct probe_order; /* One order. */
 
-/* `configuration` is borrowed. */
-struct probe_orders *probe_orders_create(struct event_base *base, const struct configuration *configuration);
+/* `configuration` and `state` are borrowed. */
+struct probe_orders *probe_orders_create(struct event_base *base, const struct configuration *configuration,
+                                         struct state_store *state);
 void probe_orders_destroy(struct probe_orders *orders); /* NULL is fine. */
 
 /* Takes {"packet", "count", "interval_ms", "prober", "expires_s"}. Returns 0 with
@@ -37,6 +42,11 @@ void probe_orders_destroy(struct probe_orders *orders); /* NULL is fine. */
  * -ENOSPC (too many are not over yet). */
 int probe_orders_add(struct probe_orders *orders, const json_t *document, struct probe_order **order,
                      struct ef_error *err);
+
+/* Has the state keep an order that was just added, so that it outlives us; it begins
+ * once it is kept. `done` is told that, or why not: then the order is gone. */
+typedef void probe_order_done(void *ctx, struct probe_order *order, const char *error);
+void probe_order_keep(struct probe_order *order, probe_order_done *done, void *ctx);
 
 struct probe_order *probe_orders_find(const struct probe_orders *orders, const char *id); /* NULL: none. */
 

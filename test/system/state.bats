@@ -107,3 +107,41 @@ add_counter() { # CONTROLLER NAME
     is_role c1 standby
     has_counters c1 "ssh web"
 }
+
+# order STATE [SENT]: the one order there is.
+is_order() {
+    ask c1 /v1/probes | jq -e --arg state "$1" --argjson sent "${2-null}" \
+        '.probes | length == 1 and .[0].state == $state and ($sent == null or .[0].sent == $sent)' >/dev/null
+}
+
+start_prober() {
+    python3 "$EF_SOURCE/test/system/fake_prober.py" "$PWD/p1.sock" >>taken 2>p1.log 3>&- &
+    echo $! >p1.pid
+    wait_until 10 test -S p1.sock
+}
+
+@test "orders for probes survive the controller, queued, running and done" {
+    start_switch s1
+    start_state
+    configure '"unix:\($dir)/state.sock"'
+    start_controller c1
+    wait_until 10 is_role c1 active
+    is_reply 202 c1 /v1/probes -d '{"packet": {"layers": []}, "count": 7, "expires_s": 300}'
+    kill_daemon c1 KILL
+    start_controller c1
+    wait_until 10 is_role c1 active
+    is_order queued
+    start_prober
+    wait_until 10 is_order running
+    kill_daemon c1 KILL
+    start_controller c1
+    wait_until 10 is_role c1 active
+    wait_until 5 is_order running
+    touch p1.sock.done
+    wait_until 5 is_order done 7
+    kill_daemon c1
+    start_controller c1
+    wait_until 10 is_role c1 active
+    is_order done 7
+    [ "$(wc -l <taken)" = 1 ] # The prober was told once.
+}
