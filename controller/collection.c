@@ -207,6 +207,19 @@ collection_is_doubtful(const struct collection *o, const char *analyzer, const c
     return uplink_lost || (analyzer_lost && switch_lost);
 }
 
+bool
+collection_counts(const struct collection *o, const char *switch_name, int64_t *gathered, int64_t *made)
+{
+    for (size_t i = 0; o && i < o->controller->topology.n_switches; i++) {
+        if (!strcmp(o->controller->topology.switches[i].name, switch_name)) {
+            *made = o->uplinks[i].first;
+            *gathered = o->uplinks[i].second;
+            return o->uplinks[i].is_known;
+        }
+    }
+    return false;
+}
+
 static void
 show_gap(json_t *list, const char *role, const char *name, const struct collection_gap *g, struct ef_time now)
 {

@@ -35,6 +35,10 @@ void collection_stop(struct collection *collection); /* NULL is fine. */
 bool collection_is_doubtful(const struct collection *collection, const char *analyzer, const char *switch_name,
                             struct ef_time since);
 
+/* How many copies of the switch reshufflers got, and how many it made as it says itself
+ * (some seconds late), as they were last. False: not known. */
+bool collection_counts(const struct collection *collection, const char *switch_name, int64_t *gathered, int64_t *made);
+
 /* [{"analyzer" | "switch", "lost", "last_s_ago"}] of those that lost some, a new reference. */
 json_t *collection_show(const struct collection *collection);
 

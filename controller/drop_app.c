@@ -18,6 +18,7 @@
 #include "controller/drop_app.h"
 
 #include <errno.h>
+#include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #include "base/options.h"
 #include "base/time.h"
 #include "base/util.h"
+#include "controller/collection.h"
 #include "controller/controller.h"
 #include "controller/diagnoses.h"
 #include "controller/document.h"
@@ -41,7 +43,9 @@ enum {
     N_VARIED = 4,
     N_MORE = 400,
     N_LOCATE = 20,
-    N_LENGTHS = 12, /* Of one step of the bisection. */
+    LOOK_MS = 500,
+    STATISTICS_MS = 7000, /* So old may be what a switch says of itself. */
+    N_LENGTHS = 12,       /* Of one step of the bisection. */
     MAX_LENGTH_STEPS = 4,
     MAX_TRIES = 2,     /* Other source ports to begin with. */
     LEAST_DROPPED = 2, /* Of some hundred: fewer may have been chance. */
@@ -63,6 +67,9 @@ struct drop {
     size_t n_variations;
     unsigned n_failed, n_probed; /* Of probes like the packet. */
     unsigned n_steps, n_tries;
+    int64_t gathered, made; /* Copies of the next switch before the fields were varied. */
+    struct event *timer;    /* While it is waited for what the next switch says of itself. */
+    struct ef_time wait_until;
 };
 
 /* --- Rounds ---------------------------------------------------------------- */
@@ -302,19 +309,11 @@ end_pattern(struct drop *a)
     }
 }
 
+static void on_varied(void *ctx);
+
 static void
-on_varied(void *ctx)
+retry_pattern(struct drop *a)
 {
-    struct drop *a = ctx;
-    char what[256];
-    keep_evidence(a);
-    note_variations(a, 0);
-    drop_pattern_text(&a->pattern, what, sizeof what);
-    diagnosis_progress(a->d, "dropped: %s", what);
-    if (a->pattern.is_retry) {
-        end_pattern(a);
-        return;
-    }
     begin_round(a);
     a->pattern.is_retry = true;
     a->n_variations = drop_pattern_variations(&a->pattern, a->variations, EF_ARRAY_SIZE(a->variations));
@@ -328,11 +327,86 @@ on_varied(void *ctx)
     probe_round_start(a->round, on_varied, a);
 }
 
+/* --- Is the next switch heard at all? ---------------------------------------- */
+
+/* It is configured over its database, which does not go over the fabric. */
+static bool
+is_managed(const struct drop *a, const char *name)
+{
+    for (size_t i = 0; i < a->c->n_switches; i++) {
+        if (!strcmp(managed_switch_name(a->c->switches[i]), name)) {
+            return managed_switch_is_configured(a->c->switches[i]);
+        }
+    }
+    return false;
+}
+
+static void
+on_wait(evutil_socket_t fd, short what, void *ctx)
+{
+    struct drop *a = ctx;
+    static const struct timeval look = {0, LOOK_MS * 1000};
+    int64_t gathered = a->gathered, made = a->made;
+    collection_counts(a->c->collection, a->pattern.next, &gathered, &made);
+    bool is_late = ef_time_before(a->wait_until, ef_time_mono()) || !is_managed(a, a->pattern.next);
+    if (gathered != a->gathered) {
+        retry_pattern(a);
+    } else if (made != a->made) {
+        diagnosis_fail(a->d, "%s makes copies, but none arrives: nothing can be told of packets to it",
+                       a->pattern.next);
+    } else if (is_late) {
+        a->pattern.next_is_silent = true;
+        drop_pattern_solve(&a->pattern);
+        finish_persistent(a);
+    } else {
+        evtimer_add(a->timer, &look);
+    }
+}
+
+/* Nothing of the next switch has come while all the variations were tried: either it
+ * gets nothing, or its copies get lost. It knows. */
+static bool
+waits_for_next(struct drop *a)
+{
+    int64_t gathered, made;
+    if (!a->pattern.next || a->pattern.seen[DROP_ALIVE].passed || a->pattern.beyond_link ||
+        !collection_counts(a->c->collection, a->pattern.next, &gathered, &made) || gathered != a->gathered) {
+        return false;
+    }
+    diagnosis_progress(a->d, "no copy of %s has come meanwhile: waiting for what it says itself", a->pattern.next);
+    a->wait_until = ef_time_add_ms(ef_time_mono(), STATISTICS_MS);
+    a->timer = evtimer_new(a->c->base, on_wait, a);
+    if (!a->timer) {
+        abort(); /* Control path. */
+    }
+    on_wait(-1, 0, a);
+    return true;
+}
+
+static void
+on_varied(void *ctx)
+{
+    struct drop *a = ctx;
+    char what[256];
+    keep_evidence(a);
+    note_variations(a, 0);
+    drop_pattern_text(&a->pattern, what, sizeof what);
+    diagnosis_progress(a->d, "dropped: %s", what);
+    if (a->pattern.is_retry) {
+        end_pattern(a);
+    } else if (!waits_for_next(a)) {
+        retry_pattern(a);
+    }
+}
+
 static void
 start_varying(struct drop *a)
 {
     const char *next = a->pattern.next;
     begin_round(a);
+    if (next) {
+        collection_counts(a->c->collection, next, &a->gathered, &a->made);
+    }
     a->n_variations = drop_pattern_variations(&a->pattern, a->variations, EF_ARRAY_SIZE(a->variations));
     diagnosis_progress(a->d, "persistent: all %u probes like it were dropped at %s%s%s; varying fields, %zu ways",
                        a->n_probed, a->at, next ? " before " : "", next ? next : "", a->n_variations);
@@ -349,8 +423,10 @@ on_more(void *ctx)
     const struct probe_round_order *o = probe_round_order(a->round, 0);
     const struct drop_variation base = {DROP_BASE, a->flow, a->at};
     keep_evidence(a);
-    a->n_failed += o->failed;
-    a->n_probed += o->failed + o->passed;
+    if (!o->is_doubtful) { /* Else some that passed are known, and none that was dropped. */
+        a->n_failed += o->failed;
+        a->n_probed += o->failed + o->passed;
+    }
     drop_pattern_note(&a->pattern, &base, o);
     drop_pattern_solve(&a->pattern);
     if (a->n_failed >= LEAST_DROPPED) {
@@ -392,7 +468,7 @@ on_detours(void *ctx)
             return;
         }
     }
-    finish_unprobed(a, "no probe reaches the switch");
+    diagnosis_fail(a->d, "no probe reaches %s, or its copies do not arrive", a->at);
 }
 
 static void
@@ -615,6 +691,9 @@ static void
 end(void *state)
 {
     struct drop *a = state;
+    if (a->timer) {
+        event_free(a->timer);
+    }
     probe_round_destroy(a->round);
     trace_search_cancel(a->search);
     fabric_map_destroy(a->map);

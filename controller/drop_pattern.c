@@ -263,7 +263,9 @@ drop_pattern_note(struct drop_pattern *p, const struct drop_variation *v, const 
             p->failing_ports[p->n_failing_ports++] = v->flow.src_port;
         }
     } else {
-        note_next(p, v, result);
+        if (v->field == DROP_SRC_PORT || is_same_flow(p, v)) {
+            note_next(p, v, result); /* Others may pass on that link as well: they are other packets. */
+        }
         p->seen[v->field].passed_link += !p->next || went_to(result, p->next);
     }
 }
@@ -308,7 +310,8 @@ drop_pattern_solve(struct drop_pattern *p)
     for (int i = 0; i < DROP_N_FIELDS; i++) {
         p->matters[i] = matters(p, (enum drop_field) i);
     }
-    p->next_is_dead = p->next && p->seen[DROP_LINK].failed && p->seen[DROP_ALIVE].failed && !p->seen[DROP_ALIVE].passed;
+    p->next_is_dead = p->next && !p->seen[DROP_ALIVE].passed && p->seen[DROP_LINK].failed &&
+                      (p->seen[DROP_ALIVE].failed || p->next_is_silent);
     if (p->matters[DROP_SIZE] == DROP_MATTERS && !p->fails_length) {
         int shortest = probe_flow_shortest(&p->base);
         p->fails_length = EF_MAX(p->base.length, shortest);

@@ -70,8 +70,9 @@ struct drop_pattern {
         bool same_flow; /* Who has the same addresses and ports, so takes the same way. */
     } candidates[FABRIC_MAP_NEXT];
     size_t n_candidates;
-    bool is_retry;    /* Variations are of what could not be told, with more ports. */
-    bool beyond_link; /* Packets that have another way are dropped as well. */
+    bool is_retry;       /* Variations are of what could not be told, with more ports. */
+    bool next_is_silent; /* No copy of the next switch comes, and it made none. */
+    bool beyond_link;    /* Packets that have another way are dropped as well. */
 
     /* What follows; drop_pattern_solve(). */
     const char *next; /* The switch at the other end of the link, or NULL: cannot be told. */

@@ -128,7 +128,7 @@ static bool
 is_good(const struct fault *f, const struct probe_round_order *o)
 {
     unsigned bad = strcmp(f->kind, "loop") ? o->failed : o->looped;
-    return !bad && o->passed >= o->count / 2;
+    return !bad && !o->is_doubtful && o->passed >= o->count / 2;
 }
 
 static void
