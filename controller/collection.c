@@ -16,6 +16,7 @@ enum {
     EVERY_MS = 500,
     STATISTICS_MS = 12000, /* Switches tell their statistics each 5 s, by default. */
     TOLERANCE = 1,         /* Copies: one that is just on its way. */
+    DELAYED_STEPS = 3,     /* How uneven the delay of statistics is, in EVERY_MS. */
 };
 
 struct collection {
@@ -28,6 +29,10 @@ struct collection {
     struct collection_gap *analyzers; /* As the configuration has them. */
     struct collection_gap *switches;  /* Reshufflers to analyzers, and switch to reshufflers; as the topology. */
     struct collection_gap *uplinks;
+    struct heard {
+        int64_t copies;
+        struct ef_time last; /* When some came; monotonic. */
+    } * heard;
 };
 
 /* --- One difference ---------------------------------------------------------- */
@@ -37,6 +42,7 @@ collection_gap_note(struct collection_gap *g, int64_t first, int64_t second, int
 {
     int64_t gap = first - second;
     bool began_anew = g->is_known && (first < g->first || second < g->second);
+    g->step = EF_MAX(g->step - g->step / 8, g->is_known && !began_anew ? second - g->second : 0);
     g->first = first;
     g->second = second;
     if (!g->is_known || began_anew) {
@@ -48,7 +54,8 @@ collection_gap_note(struct collection_gap *g, int64_t first, int64_t second, int
         return;
     }
     bool learns = ef_time_before(now, g->learn_until);
-    if (gap > g->most + (learns ? 0 : TOLERANCE)) {
+    int64_t tolerance = learns ? 0 : TOLERANCE + (delay_ms ? DELAYED_STEPS * g->step : g->step / 2);
+    if (gap > g->most + tolerance) {
         g->lost += learns ? 0 : gap - g->most;
         g->last = learns ? g->last : now;
         g->most = gap;
@@ -108,6 +115,9 @@ note_switch(struct collection *o, size_t i, const json_t *received, struct ef_ti
     const char *address = c->topology.switches[i].loopback;
     json_int_t gathered = json_integer_value(json_object_get(o->gathered, address));
     int64_t made;
+    if (gathered != o->heard[i].copies) {
+        o->heard[i] = (struct heard){gathered, now};
+    }
     if (received) {
         collection_gap_note(&o->switches[i], gathered, json_integer_value(json_object_get(received, address)), 0, now);
     }
@@ -192,7 +202,7 @@ bool
 collection_is_doubtful(const struct collection *o, const char *analyzer, const char *switch_name, struct ef_time since)
 {
     const struct controller *c = o ? o->controller : NULL;
-    bool analyzer_lost = false, switch_lost = false, uplink_lost = false;
+    bool analyzer_lost = false, switch_lost = false, uplink_lost = false, is_heard = false;
     for (size_t i = 0; o && i < c->configuration.n_analyzers; i++) {
         analyzer_lost = analyzer_lost ||
                         (!strcmp(c->configuration.analyzers[i].name, analyzer) && grew_after(&o->analyzers[i], since));
@@ -202,9 +212,10 @@ collection_is_doubtful(const struct collection *o, const char *analyzer, const c
         if (!strcmp(s->name, switch_name) || !strcmp(s->loopback, switch_name)) {
             switch_lost = grew_after(&o->switches[i], since);
             uplink_lost = grew_after(&o->uplinks[i], since);
+            is_heard = !ef_time_before(o->heard[i].last, since);
         }
     }
-    return uplink_lost || (analyzer_lost && switch_lost);
+    return uplink_lost || (analyzer_lost && (switch_lost || !is_heard));
 }
 
 bool
@@ -213,7 +224,7 @@ collection_counts(const struct collection *o, const char *switch_name, int64_t *
     for (size_t i = 0; o && i < o->controller->topology.n_switches; i++) {
         if (!strcmp(o->controller->topology.switches[i].name, switch_name)) {
             *made = o->uplinks[i].first;
-            *gathered = o->uplinks[i].second;
+            *gathered = o->heard[i].copies;
             return o->uplinks[i].is_known;
         }
     }
@@ -258,9 +269,10 @@ collection_start(struct controller *c)
         o->analyzers = calloc(c->configuration.n_analyzers + 1, sizeof *o->analyzers);
         o->switches = calloc(c->topology.n_switches + 1, sizeof *o->switches);
         o->uplinks = calloc(c->topology.n_switches + 1, sizeof *o->uplinks);
+        o->heard = calloc(c->topology.n_switches + 1, sizeof *o->heard);
         o->timer = evtimer_new(c->base, on_timer, o);
     }
-    if (!o || !o->analyzers || !o->switches || !o->uplinks || !o->timer) {
+    if (!o || !o->analyzers || !o->switches || !o->uplinks || !o->heard || !o->timer) {
         abort(); /* Control path at start-up. */
     }
     again(o);
@@ -278,6 +290,7 @@ collection_stop(struct collection *o)
         free(o->analyzers);
         free(o->switches);
         free(o->uplinks);
+        free(o->heard);
         free(o);
     }
 }

@@ -14,8 +14,8 @@
  *         that no copy of leaf4 is in a trace of analyzer1 says nothing.
  *
  * The counters are read in the order in which copies pass, so that one that was
- * counted first has had time to be counted again; differences never grow by mere
- * delay. One event base's thread. */
+ * counted first has had time to be counted again; a difference that is no more than
+ * what comes within that time says nothing. One event base's thread. */
 #ifndef CONTROLLER_COLLECTION_H
 #define CONTROLLER_COLLECTION_H
 
@@ -31,7 +31,8 @@ struct collection *collection_start(struct controller *c);
 void collection_stop(struct collection *collection); /* NULL is fine. */
 
 /* Whether copies of the switch (name or address) for the analyzer were lost after
- * `since` (monotonic). False if `collection` is NULL. */
+ * `since` (monotonic), or may have been: the analyzer lost some, and nothing at all came
+ * of the switch. False if `collection` is NULL. */
 bool collection_is_doubtful(const struct collection *collection, const char *analyzer, const char *switch_name,
                             struct ef_time since);
 
@@ -49,6 +50,7 @@ struct collection_gap {
     int64_t first, second; /* As they were last. */
     int64_t most;          /* The largest difference so far: what was lost before, or counted before we began. */
     int64_t lost;          /* By how much it grew since. */
+    int64_t step;          /* By how much the second counter grows from note to note: what may be on its way. */
     bool is_known;
     struct ef_time learn_until; /* Until then growth is no loss: the first counter is told with delay. */
     struct ef_time last;        /* Monotonic: when it grew last; 0: never. */
