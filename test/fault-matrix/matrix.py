@@ -16,7 +16,6 @@ which table.py makes a table of. All waiting has an end.
 """
 import argparse
 import json
-import re
 import sys
 import time
 
@@ -25,6 +24,7 @@ from suite import Suite, parse_time
 
 HIT_S = 20  # Until the fault has met a packet,
 VERDICT_S = 20  # from then on until it is found,
+ORDER_S = 45  # or until a diagnosis that was asked for has ended,
 QUIET_S = 2  # without news after it was cleared,
 SETTLE_S = 25  # for at most so long.
 CLEAN_S = 10  # A run without a fault.
@@ -69,7 +69,7 @@ class Finding:
         return placement.link is not None and placement.link in self.links
 
     def has_class(self, placement):
-        return any(re.search(placement.classes, text) for text in self.classes)
+        return any(placement.classes(text) for text in self.classes)
 
     def is_wrong(self, placement):
         """It names devices or links, and not one of them is right."""
@@ -159,7 +159,7 @@ class Run:
         if self.first_hit is None:
             return
         self.ask_for_diagnosis()
-        deadline = time.time() + VERDICT_S
+        deadline = time.time() + (ORDER_S if self.order else VERDICT_S)
         while time.time() < deadline and not self.is_complete():
             self.look()
             time.sleep(POLL_S)

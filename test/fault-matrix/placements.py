@@ -17,7 +17,7 @@ class Placement:
         self.devices = set(devices)  # Each of these is a right device.
         self.link = frozenset(link) if link else None  # Both ends; None: the fault has none.
         self.options = list(options)  # More of `fault add`.
-        self.classes = classes  # A pattern that the class of packets fulfils; None: it has none.
+        self.classes = classes  # Whether a text tells the class of packets rightly; None: the fault has none.
         self.order = order  # A diagnosis that is asked for, where no watcher would see it.
 
     def arguments(self):
@@ -50,6 +50,15 @@ class Fabric:
         return here or [h for h in self.hosts if h["switch"] != link[0]]
 
 
+def says(pattern):
+    return lambda text: re.search(pattern, text) is not None
+
+
+def says_about(number):
+    """The text has a number that is nearly this one: a bisection ends somewhere."""
+    return lambda text: any(abs(int(n) - number) <= number / 10 for n in re.findall(r"\b[0-9]+\b", text))
+
+
 def _link(fabric, rng):
     return rng.choice(fabric.links)
 
@@ -64,10 +73,10 @@ def _subset(fabric, rng, link):
     host = rng.choice(fabric.reached_by(link))
     return rng.choice(
         [
-            ([], r"all packets"),
-            (["--match", "tcp"], r"(?i)\btcp\b"),
-            (["--match", "tcp && ip.dst == " + host["address"]], re.escape(host["address"])),
-            (["--match", "tcp.dstport == 5001"], r"\b5001\b"),
+            ([], says(r"all packets")),
+            (["--match", "tcp"], says(r"(?i)\btcp\b")),
+            (["--match", "tcp && ip.dst == " + host["address"]], says(re.escape(host["address"]))),
+            (["--match", "tcp.dstport == 5001"], says(r"\b5001\b")),
         ]
     )
 
@@ -80,13 +89,13 @@ def blackhole(fabric, rng):
 
 def random_drop(fabric, rng):
     options = ["--rate", rng.choice(["10%", "20%", "40%"]), "--seed", str(rng.randrange(1 << 30))]
-    return _at_link("random-drop", _link(fabric, rng), options + ["--match", "tcp"], r"(?i)random")
+    return _at_link("random-drop", _link(fabric, rng), options + ["--match", "tcp"], says(r"(?i)random"))
 
 
 def size_drop(fabric, rng):
     size = rng.choice([512, 768, 1024])
     options = ["--match", "tcp && frame.len > %d" % size]
-    return _at_link("size-drop", _link(fabric, rng), options, r"(?i)byte|long|length|size")
+    return _at_link("size-drop", _link(fabric, rng), options, says_about(size))
 
 
 def corrupt(fabric, rng):
