@@ -24,6 +24,7 @@ analyzer_libanalyzer_a_SOURCES = \
 	analyzer/load_history.c analyzer/load_history.h \
 	analyzer/load_table.c analyzer/load_table.h \
 	analyzer/loss_table.c analyzer/loss_table.h \
+	analyzer/report_senders.c analyzer/report_senders.h \
 	analyzer/memory_plan.c analyzer/memory_plan.h \
 	analyzer/open_table.c analyzer/open_table.h \
 	analyzer/refused_set.c analyzer/refused_set.h \

@@ -21,7 +21,7 @@ get_status(struct ef_http_request *req, void *ctx)
 static void
 get_health(struct ef_http_request *req, void *ctx)
 {
-    ef_http_reply_json(req, 200, ef_status_health_json(ctx));
+    ef_http_reply_json(req, 200, ef_status_health_json(ctx, ef_http_param(req, "reshuffler")));
 }
 
 static void
@@ -215,6 +215,7 @@ get_metrics(struct ef_http_request *req, void *ctx)
 void
 ef_http_serve(struct ef_analyzer *analyzer, struct ef_http_server *server)
 {
+    static const char *const health_params[] = {"reshuffler", NULL};
     static const struct ef_http_route routes[] = {
         {"GET", "/v1/traces", ef_http_traces_params, ef_http_get_traces},
         {"GET", "/v1/status", NULL, get_status},
@@ -226,7 +227,7 @@ ef_http_serve(struct ef_analyzer *analyzer, struct ef_http_server *server)
         {"POST", "/v1/counters", NULL, ef_http_add_counter},
         {"GET", "/v1/counters/*", ef_http_counter_params, ef_http_get_counter},
         {"DELETE", "/v1/counters/*", NULL, ef_http_remove_counter},
-        {"GET", "/v1/health", NULL, get_health},
+        {"GET", "/v1/health", health_params, get_health},
         {"GET", "/metrics", NULL, get_metrics},
         {0},
     };

@@ -154,6 +154,7 @@ take_loss_report(struct ef_ingest *in, const struct ef_frame *frame)
         ef_loss_table_enter(&in->losses, &entry);
     }
     ef_counter_add(&in->loss_reports, 1);
+    ef_report_senders_note(&in->report_senders, reader.sender);
     return true;
 }
 

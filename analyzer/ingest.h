@@ -19,6 +19,7 @@
 
 #include "analyzer/feed.h"
 #include "analyzer/loss_table.h"
+#include "analyzer/report_senders.h"
 #include "analyzer/switch_table.h"
 #include "base/drop_reason.h"
 #include "io/source.h"
@@ -50,6 +51,7 @@ struct ef_ingest {
     ef_counter gaps;      /* Grows while the interface is away: nobody knows how many are lost. */
     ef_counter drops[EF_N_DROP_REASONS];
     ef_counter loss_reports; /* Not among `frames`. */
+    struct ef_report_senders report_senders;
     struct ef_switch_table switches;
     struct ef_loss_table losses; /* Empty unless loss reports are taken. */
 

@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -282,8 +283,19 @@ collect_copies(const struct ef_analyzer *analyzer, struct ef_status *s)
     }
 }
 
+/* NULL, which becomes null, if no reshuffler asks. */
+static json_t *
+reports_json(const struct ef_analyzer *analyzer, const char *reshuffler)
+{
+    uint64_t sender = reshuffler ? strtoull(reshuffler, NULL, 16) : 0, n = 0;
+    for (unsigned i = 0; i < analyzer->n_ingests; i++) {
+        n += ef_report_senders_get(&analyzer->ingests[i].report_senders, sender);
+    }
+    return reshuffler ? json_integer((json_int_t) n) : NULL;
+}
+
 json_t *
-ef_status_health_json(const struct ef_analyzer *analyzer)
+ef_status_health_json(const struct ef_analyzer *analyzer, const char *reshuffler)
 {
     static const enum ef_drop_reason no_room[] = {EF_DROP_SOURCE_OVERFLOW, EF_DROP_WORKER_BUSY, EF_DROP_TABLE_FULL};
     struct ef_status s;
@@ -294,8 +306,9 @@ ef_status_health_json(const struct ef_analyzer *analyzer)
     }
     double open = (double) (s.traces_opened - s.traces_closed);
     bool is_ready = n_running_sources(analyzer) > 0;
-    return json_pack("{s:s, s:s, s:b, s:s?, s:f, s:I, s:I}", "role", "analyzer", "name", analyzer->config.name, "ready",
-                     is_ready, "why", is_ready ? NULL : "it has no source that runs", "load",
+    return json_pack("{s:s, s:s, s:b, s:s?, s:f, s:I, s:I, s:o?}", "role", "analyzer", "name", analyzer->config.name,
+                     "ready", is_ready, "why", is_ready ? NULL : "it has no source that runs", "load",
                      s.traces_capacity ? open / (double) s.traces_capacity : 0.0, "copies_received",
-                     (json_int_t) s.copies_received, "copies_lost", (json_int_t) lost);
+                     (json_int_t) s.copies_received, "copies_lost", (json_int_t) lost, "reports",
+                     reports_json(analyzer, reshuffler));
 }

@@ -36,8 +36,10 @@ void ef_status_collect(const struct ef_analyzer *analyzer, struct ef_status *sta
 json_t *ef_status_json(const struct ef_analyzer *analyzer);
 
 /* The body of /v1/health: whether copies are taken, how full the table of open
- * traces is, and how many copies were discarded for want of room anywhere. */
-json_t *ef_status_health_json(const struct ef_analyzer *analyzer);
+ * traces is, how many copies were discarded for want of room anywhere, and how
+ * many reports came from the reshuffler that asks (its number as hexadecimal
+ * digits, or NULL). */
+json_t *ef_status_health_json(const struct ef_analyzer *analyzer, const char *reshuffler);
 
 /* What each switch sent, summed over the sources: an object from its address to
  * {"copies", "first_sequence", "last_sequence"}, the latter two if it numbers

@@ -16,6 +16,7 @@ reshuffler_libreshuffler_a_SOURCES = \
 	reshuffler/plan.c reshuffler/plan.h \
 	reshuffler/plan_cell.c reshuffler/plan_cell.h \
 	reshuffler/port_responder.c reshuffler/port_responder.h \
+	reshuffler/reach.c reshuffler/reach.h \
 	reshuffler/responder.c reshuffler/responder.h \
 	reshuffler/status.c reshuffler/status.h \
 	reshuffler/steer.c reshuffler/steer.h \

@@ -98,6 +98,7 @@ ef_forward_report_losses(struct ef_forwarder *f, struct ef_time now_mono)
     }
     f->next_report = ef_time_add_ms(now_mono, EF_LOSS_REPORT_EVERY_MS);
     ef_report_losses(&f->ledger, f->plan, f->sink, now_mono);
+    ef_counter_add(&f->n_reports, 1);
     /* Reports are no copies. */
     ef_sink_flush(f->sink);
     ef_sink_stats(f->sink, &f->last_sink);

@@ -9,28 +9,22 @@
 #include "base/util.h"
 #include "packet/loss_report.h"
 
-static void
-send_report(struct ef_loss_report *report, struct ef_sink *sink)
-{
-    if (report->n_entries) {
-        uint32_t len = ef_loss_report_finish(report);
-        ef_sink_queue(sink, report->packet, len);
-    }
-}
-
-/* To every analyzer, also one that is away and may still hold traces; with its address as the last thing filled in. */
+/* To every analyzer, also one that is away and may still hold traces; with its
+ * address as the last thing filled in. One that says nothing goes to those that
+ * are asked whether it came. */
 static void
 send_to_all(const struct ef_loss_report *report, const struct ef_plan *plan, struct ef_sink *sink)
 {
+    /* Over the version of IP of the first VIP, from which it comes. */
+    enum ef_ip_version version = ef_member_address_is_ipv6(plan->vips[0]) ? EF_IP6 : EF_IP4;
     for (unsigned i = 0; i < plan->n_analyzers; i++) {
-        if (plan->states[i] == EF_ANALYZER_NONE) {
+        if (plan->states[i] == EF_ANALYZER_NONE || (!report->n_entries && !*plan->analyzers[i].url)) {
             continue;
         }
         struct ef_loss_report one = *report;
-        /* Over the version of IP of the first VIP, from which it comes. */
-        ef_loss_report_readdress(&one,
-                                 plan->destinations[ef_member_address_is_ipv6(plan->vips[0]) ? EF_IP6 : EF_IP4][i]);
-        send_report(&one, sink);
+        ef_loss_report_readdress(&one, plan->destinations[version][i]);
+        uint32_t len = ef_loss_report_finish(&one);
+        ef_sink_queue(sink, one.packet, len);
     }
 }
 
@@ -44,7 +38,7 @@ struct teller {
 static void
 start(struct teller *t)
 {
-    ef_loss_report_start(&t->report, t->plan->vips[0], t->plan->vips[0]);
+    ef_loss_report_start(&t->report, t->plan->sender, t->plan->vips[0], t->plan->vips[0]);
 }
 
 static void

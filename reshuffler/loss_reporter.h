@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tells all analyzers which copies will not come (packet/loss_report.h): an
  * analyzer sees a part of each switch's sequence numbers, we see all of them.
- * Each hole is told twice, since nobody acknowledges a report. */
+ * Each hole is told twice, since nobody acknowledges a report. Reports go out even
+ * with nothing to tell, to analyzers that are asked how many came (reach.h). */
 #ifndef RESHUFFLER_LOSS_REPORTER_H
 #define RESHUFFLER_LOSS_REPORTER_H
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/control_socket.h"
@@ -123,9 +124,23 @@ steered_to(void *ctx, unsigned i)
     return totals.steered[i];
 }
 
+static uint64_t
+reports_sent(void *ctx)
+{
+    const struct ef_reshuffler *r = ctx;
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < r->n_workers; i++) {
+        sum += ef_worker_reports(r->workers[i]);
+    }
+    return sum;
+}
+
 static int
 open_members(struct program *p, struct ef_error *err)
 {
+    if (getrandom(&p->conf.plan.sender, sizeof p->conf.plan.sender, 0) < 0) {
+        return ef_error_set(err, -errno, "no random number: %s", strerror(errno));
+    }
     struct ef_plan *plan = ef_plan_copy(&p->conf.plan);
     int rc = plan ? ef_plan_finish(plan, err) : ef_error_set(err, -ENOMEM, "out of memory");
     if (rc) {
@@ -133,7 +148,11 @@ open_members(struct program *p, struct ef_error *err)
         return rc;
     }
     ef_members_init(&p->reshuffler.members, plan, steered_to, &p->reshuffler);
-    return ef_watch_create(p->base, &p->reshuffler.members, &p->reshuffler.watch, err);
+    rc = ef_watch_create(p->base, &p->reshuffler.members, &p->reshuffler.watch, err);
+    if (!rc) {
+        ef_watch_compare_reports(p->reshuffler.watch, p->conf.plan.sender, reports_sent, &p->reshuffler);
+    }
+    return rc;
 }
 
 static int

@@ -41,6 +41,7 @@ struct ef_plan {
     bool serves[2];   /* Whether there are VIPs of IPv4, of IPv6; by enum ef_ip_version. */
     bool has_away;    /* Some analyzer has copies that are not sent to it. */
     bool is_all_away; /* Nobody is left to send copies to. */
+    uint64_t sender;  /* The reshuffler's own number in its reports, the same in all its plans. */
     unsigned n_vips, n_analyzers;
     uint8_t vips[EF_PLAN_MAX_VIPS][16];
     struct ef_member analyzers[EF_PLAN_MAX_ANALYZERS];

@@ -6,12 +6,14 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "net/http_client.h"
+#include "reshuffler/reach.h"
 
 enum { MAX_ANSWER_BYTES = 16384 };
 
@@ -23,6 +25,8 @@ struct watched {
     char name[EF_MEMBER_NAME_BYTES];
     struct ef_http_call *call;
     struct ef_health health;
+    struct ef_reach reach;
+    uint64_t n_reports; /* That it had been sent when it was asked. */
     double load;
     uint64_t lost;
     char error[160];
@@ -33,6 +37,9 @@ struct ef_watch {
     struct ef_members *members;
     struct event *tick;
     const struct ef_tls *tls;
+    ef_watch_reports *reports; /* NULL: not compared. */
+    void *reports_ctx;
+    char target[64]; /* What is asked for. */
     bool was_everyone_away;
     struct watched watched[EF_PLAN_MAX_ANALYZERS];
 };
@@ -83,6 +90,15 @@ note(struct watched *w, bool is_good)
     }
 }
 
+/* Whether our reports come; an analyzer that does not say is believed. */
+static bool
+is_reached(struct watched *w, const json_t *report)
+{
+    const json_t *arrived = json_object_get(report, "reports");
+    return !w->watch->reports || !json_is_integer(arrived) ||
+           ef_reach_note(&w->reach, w->n_reports, (uint64_t) json_integer_value(arrived), w->lost, ef_time_mono());
+}
+
 static void
 read_report(struct watched *w, const json_t *report)
 {
@@ -91,8 +107,13 @@ read_report(struct watched *w, const json_t *report)
     bool is_ready = json_is_true(json_object_get(report, "ready"));
     w->load = json_is_number(load) ? json_number_value(load) : -1;
     w->lost = json_integer_value(lost) > 0 ? (uint64_t) json_integer_value(lost) : 0;
-    snprintf(w->error, sizeof w->error, "%s", is_ready ? "" : why ? why : "it does not say that it is ready");
-    note(w, is_ready);
+    bool is_good = is_reached(w, report) && is_ready;
+    if (!is_ready) {
+        snprintf(w->error, sizeof w->error, "%s", why ? why : "it does not say that it is ready");
+    } else {
+        snprintf(w->error, sizeof w->error, "%s", is_good ? "" : "it answers, but nothing that we send it arrives");
+    }
+    note(w, is_good);
 }
 
 static void
@@ -120,7 +141,7 @@ ask(struct watched *w)
     struct ef_http_call_spec spec = {
         .server = w->url,
         .tls = w->watch->tls,
-        .target = "/v1/health",
+        .target = w->watch->target,
         .program = "ef-analyzer",
         .timeout_ms = EF_HEALTH_TIMEOUT_MS,
         .deadline_ms = EF_HEALTH_TIMEOUT_MS,
@@ -128,6 +149,7 @@ ask(struct watched *w)
         .on_done = on_answer,
         .ctx = w,
     };
+    w->n_reports = w->watch->reports ? w->watch->reports(w->watch->reports_ctx) : 0;
     if (ef_http_call_start(w->watch->base, &spec, &w->call, &err)) {
         snprintf(w->error, sizeof w->error, "%.150s", err.text);
         w->call = NULL;
@@ -142,6 +164,7 @@ begin(struct watched *w, const char *name, const char *url)
     ef_http_call_cancel(w->call);
     w->call = NULL;
     w->health = (struct ef_health){0};
+    w->reach = (struct ef_reach){0};
     w->load = -1;
     w->lost = 0;
     w->error[0] = '\0';
@@ -186,6 +209,7 @@ ef_watch_create(struct event_base *base, struct ef_members *members, struct ef_w
     }
     w->base = base;
     w->members = members;
+    snprintf(w->target, sizeof w->target, "/v1/health");
     for (unsigned i = 0; i < EF_PLAN_MAX_ANALYZERS; i++) {
         w->watched[i].watch = w;
         w->watched[i].i = i;
@@ -198,6 +222,14 @@ ef_watch_create(struct event_base *base, struct ef_members *members, struct ef_w
     }
     *out = w;
     return 0;
+}
+
+void
+ef_watch_compare_reports(struct ef_watch *w, uint64_t sender, ef_watch_reports *reports, void *ctx)
+{
+    snprintf(w->target, sizeof w->target, "/v1/health?reshuffler=%016" PRIx64, sender);
+    w->reports = reports;
+    w->reports_ctx = ctx;
 }
 
 void

@@ -3,7 +3,8 @@
  * those that do not answer well out of the plan, and back in (health.h).
  *
  * The question is GET /v1/health. An answer is good if it comes in time and says
- * that the analyzer is ready: it has a source that runs. What it says of its load
+ * that the analyzer is ready (it has a source that runs) and that our reports have
+ * come, by the way that copies go (reach.h). What it says of its load
  * and its losses is kept to be shown; it moves nothing, since the flows of one
  * that is overloaded would overload the next.
  *
@@ -21,6 +22,11 @@ struct ef_watch;
 
 /* `members` is borrowed. Returns 0 or -ENOMEM with `err`. */
 int ef_watch_create(struct event_base *base, struct ef_members *members, struct ef_watch **watch, struct ef_error *err);
+/* How many reports each analyzer was sent so far, those of the reshuffler with the
+ * number `sender`. Without this, the way of copies is not judged. */
+typedef uint64_t ef_watch_reports(void *ctx);
+void ef_watch_compare_reports(struct ef_watch *watch, uint64_t sender, ef_watch_reports *reports, void *ctx);
+
 /* For analyzers at https URLs. `tls` is borrowed; NULL: none. */
 void ef_watch_use_tls(struct ef_watch *watch, const struct ef_tls *tls);
 void ef_watch_destroy(struct ef_watch *watch); /* NULL is fine. */

@@ -178,6 +178,12 @@ ef_worker_ledger(const struct ef_worker *w)
     return &w->forwarder.ledger;
 }
 
+uint64_t
+ef_worker_reports(const struct ef_worker *w)
+{
+    return ef_counter_get(&w->forwarder.n_reports);
+}
+
 int
 ef_worker_result(const struct ef_worker *w, const char **text)
 {

@@ -48,6 +48,9 @@ void ef_worker_add_totals(struct ef_worker *worker, struct ef_totals *sum);
 /* What came from which switch. Borrowed. */
 const struct ef_ledger *ef_worker_ledger(const struct ef_worker *worker);
 
+/* How often it told the analyzers of losses, so many reports each should have got. */
+uint64_t ef_worker_reports(const struct ef_worker *worker);
+
 /* 0 while it runs, -ENODATA after the end of a file, or the negative errno that
  * ended the source; `*text` (borrowed) says why. */
 int ef_worker_result(const struct ef_worker *worker, const char **text);

@@ -13,15 +13,15 @@
 
 enum {
     ETHERTYPE_REPORT = 0x88b6, /* IEEE 802 local experimental EtherType 2. */
-    FORMAT = 1,
-    HEAD_BYTES = 8, /* Magic, version, entries. */
+    FORMAT = 2,
+    HEAD_BYTES = 16, /* Magic, format, entries, sender. */
     ENTRY_BYTES = 44,
     HOLE_BYTES = 24,
 };
 #define MAGIC 0x45464c52u /* "EFLR" */
 
 void
-ef_loss_report_start(struct ef_loss_report *r, const uint8_t from[16], const uint8_t to[16])
+ef_loss_report_start(struct ef_loss_report *r, uint64_t sender, const uint8_t from[16], const uint8_t to[16])
 {
     memset(r, 0, sizeof *r);
     uint8_t *p = r->packet;
@@ -45,6 +45,7 @@ ef_loss_report_start(struct ef_loss_report *r, const uint8_t from[16], const uin
     ef_store_be32(p + r->len, MAGIC);
     p[r->len + 4] = FORMAT;
     r->count_at = r->len + 6;
+    ef_store_be64(p + r->len + 8, sender);
     r->len += HEAD_BYTES;
 }
 
@@ -124,7 +125,7 @@ ef_loss_report_open(struct ef_loss_reader *reader, const uint8_t *frame, uint32_
     if (ef_load_be32(head) != MAGIC || head[4] != FORMAT) {
         return -EINVAL;
     }
-    *reader = (struct ef_loss_reader){head + HEAD_BYTES, frame + len, ef_load_be16(head + 6)};
+    *reader = (struct ef_loss_reader){ef_load_be64(head + 8), head + HEAD_BYTES, frame + len, ef_load_be16(head + 6)};
     return 0;
 }
 

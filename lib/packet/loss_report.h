@@ -3,9 +3,12 @@
  * cannot know, since each sees only a part of a switch's sequence numbers.
  *
  * A frame of GRE with the payload type 0x88b6 (doc/wire-format.md, section 4):
- * per switch until when its copies are settled, and the holes found.
+ * per switch until when its copies are settled, and the holes found. Reports also
+ * come when there is nothing to say: an analyzer tells a reshuffler how many of
+ * its reports came, by the number that is in each, and so both know that the way
+ * between them is whole.
  *
- *     ef_loss_report_start(&report, from, to);
+ *     ef_loss_report_start(&report, sender, from, to);
  *     if (ef_loss_report_add(&report, switch_address, settled, holes, n)) send what is there, start anew, add again
  *     len = ef_loss_report_finish(&report);
  *
@@ -38,8 +41,9 @@ struct ef_loss_entry {
     struct ef_hole holes[EF_LOSS_REPORT_MAX_HOLES];
 };
 
-/* Addresses of 16 bytes, both IPv4 or both IPv6. */
-void ef_loss_report_start(struct ef_loss_report *report, const uint8_t from[16], const uint8_t to[16]);
+/* Addresses of 16 bytes, both IPv4 or both IPv6. `sender` is a number that no
+ * other reshuffler has. */
+void ef_loss_report_start(struct ef_loss_report *report, uint64_t sender, const uint8_t from[16], const uint8_t to[16]);
 
 void ef_loss_report_readdress(struct ef_loss_report *report, const uint8_t to[16]);
 
@@ -50,6 +54,7 @@ int ef_loss_report_add(struct ef_loss_report *report, const struct ef_loss_entry
 uint32_t ef_loss_report_finish(struct ef_loss_report *report);
 
 struct ef_loss_reader {
+    uint64_t sender;
     const uint8_t *p, *end;
     unsigned n_left;
 };

@@ -287,6 +287,40 @@ change() { # METHOD BODY [QUERY]
     echo "# lost: $(get r status | jq .drops.send_failed)" >&3
 }
 
+@test "an analyzer that answers but whose data link is down is left out, and taken back" {
+    local healthy before
+    start_traffic
+    healthy=$(get r status | jq '[.analyzers[0].copies, .analyzers[2].copies]')
+    ip -n "$NS-a2" link set a0 down
+    within_10_s "data link noticed" state_is 2 down
+    get a2 health | jq -e .ready
+    grep -q 'analyzer a2 is down: it answers, but nothing that we send it arrives' "$D/r.log"
+    before=$(get r status | jq '.analyzers[1].copies')
+    within_10_s "its copies are elsewhere" is '.redirected.down > 100'
+    is ".analyzers[1].copies == $before and .analyzers[0].copies > $healthy[0] and .analyzers[2].copies > $healthy[1]"
+    is '[.analyzers[].state] == ["up", "down", "up"]'
+    ip -n "$NS-a2" link set a0 up
+    ip -n "$NS-a2" address replace 10.99.2.2/24 dev a0
+    before=$(copies_at 2)
+    within_10_s "it is back" state_is 2 up
+    within_10_s "and gets copies" gets_more 2 "$before"
+    end_traffic
+    until_true is_settled
+    is "$ADDS_UP"
+}
+
+@test "an analyzer to which only the way is lost, all links being up, is left out" {
+    start_traffic
+    ip -n "$NS-r" route add blackhole 10.99.3.2/32
+    within_10_s "lost way noticed" state_is 3 down
+    ip -n "$NS-r" route delete blackhole 10.99.3.2/32
+    within_10_s "it is back" state_is 3 up
+    within_10_s "and gets copies" gets_more 3 "$(copies_at 3)"
+    end_traffic
+    until_true is_settled
+    is "$ADDS_UP"
+}
+
 @test "the link of the switches goes down and up: the source waits for it" {
     start_traffic
     ip -n "$NS-r" link set r0 down

@@ -156,7 +156,7 @@ make_frame(uint8_t frame[14 + EF_LOSS_REPORT_MAX_BYTES], unsigned first, const c
     struct ef_loss_entry entry;
     uint8_t address[16];
     ef_address_parse(to, address);
-    ef_loss_report_start(&report, address, address);
+    ef_loss_report_start(&report, 77 + first, address, address);
     for (*n = 0; make_entry(&entry, first + *n), !ef_loss_report_add(&report, &entry); ++*n) {
     }
     uint32_t len = ef_loss_report_finish(&report);
@@ -179,6 +179,7 @@ reports_say_what_was_put_in(void **state)
         uint32_t len = make_frame(frame, first, targets[first % 2], &n);
         assert_true(n > 0);
         assert_int_equal(ef_loss_report_open(&reader, frame, len), 0);
+        assert_int_equal(reader.sender, 77 + first);
         for (unsigned i = 0; i < n; i++) {
             memset(&got, 0, sizeof got);
             make_entry(&put, first + i);

@@ -2,7 +2,7 @@ if HAVE_CMOCKA
 EF_RESHUFFLER_TEST_LDADD = reshuffler/libreshuffler.a $(EF_TEST_LDADD)
 EF_RESHUFFLER_TESTS = \
 	test/unit/reshuffler/test_answer test/unit/reshuffler/test_conf test/unit/reshuffler/test_congestion test/unit/reshuffler/test_forward test/unit/reshuffler/test_health \
-	test/unit/reshuffler/test_members test/unit/reshuffler/test_outer_ip test/unit/reshuffler/test_steer test/unit/reshuffler/test_tally
+	test/unit/reshuffler/test_members test/unit/reshuffler/test_outer_ip test/unit/reshuffler/test_reach test/unit/reshuffler/test_steer test/unit/reshuffler/test_tally
 check_PROGRAMS += $(EF_RESHUFFLER_TESTS)
 TESTS += $(EF_RESHUFFLER_TESTS)
 
@@ -17,6 +17,10 @@ test_unit_reshuffler_test_forward_LDADD = $(EF_RESHUFFLER_TEST_LDADD)
 test_unit_reshuffler_test_outer_ip_SOURCES = test/unit/reshuffler/test_outer_ip.c
 test_unit_reshuffler_test_outer_ip_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_reshuffler_test_outer_ip_LDADD = $(EF_RESHUFFLER_TEST_LDADD)
+
+test_unit_reshuffler_test_reach_SOURCES = test/unit/reshuffler/test_reach.c
+test_unit_reshuffler_test_reach_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_reshuffler_test_reach_LDADD = $(EF_RESHUFFLER_TEST_LDADD)
 
 test_unit_reshuffler_test_steer_SOURCES = test/unit/reshuffler/test_steer.c
 test_unit_reshuffler_test_steer_CPPFLAGS = $(EF_TEST_CPPFLAGS)
