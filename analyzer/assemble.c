@@ -91,6 +91,7 @@ put_on_wheel(struct ef_assembler *a, uint32_t number)
     }
     uint32_t *list = &a->wheel[(uint64_t) slot % WHEEL_SLOTS];
     trace->next = *list;
+    trace->next_but_one = *list == EF_OPEN_NONE ? EF_OPEN_NONE : ef_open_table_get(&a->table, *list)->next;
     *list = number;
 }
 
@@ -212,12 +213,27 @@ prefetch(const struct ef_assembler *a, const struct ef_copy_record *const record
     }
 }
 
+static void
+prefetch_record(const struct ef_copy_record *record)
+{
+    __builtin_prefetch(record);
+    __builtin_prefetch(&record->hash);
+    __builtin_prefetch(record->bytes);
+}
+
 void
-ef_assembler_add(struct ef_assembler *a, const struct ef_copy_record *const records[], unsigned n)
+ef_assembler_add(struct ef_assembler *a, const struct ef_copy_record *const records[], unsigned n,
+                 const struct ef_copy_record *const soon[], unsigned n_soon)
 {
     prefetch(a, records, n);
     for (unsigned i = 0; i < n; i++) {
+        if (i < n_soon) {
+            prefetch_record(soon[i]);
+        }
         add_one(a, records[i]);
+    }
+    for (unsigned i = n; i < n_soon; i++) {
+        prefetch_record(soon[i]);
     }
 }
 
@@ -264,8 +280,9 @@ close_trace(struct ef_assembler *a, uint32_t number)
     a->config.closed(a->config.ctx, &a->scratch);
 }
 
-/* The next trace of the list is likely to be closed as well, and its lines are
- * far apart from this one's. */
+/* What follows in the list is likely to be closed as well, and its lines are
+ * far apart from this one's: memory takes longer than closing one trace, so they
+ * are asked for two ahead. */
 static void
 prefetch_whole(const struct ef_assembler *a, uint32_t number)
 {
@@ -291,7 +308,7 @@ ef_assembler_close_idle(struct ef_assembler *a, struct ef_time now, unsigned mos
             uint32_t number = a->due;
             const struct ef_open_trace *trace = ef_open_table_get(&a->table, number);
             a->due = trace->next;
-            prefetch_whole(a, a->due);
+            prefetch_whole(a, trace->next_but_one);
             if (now.ns >= due_ns(a, trace)) {
                 close_trace(a, number);
                 n++;
@@ -309,7 +326,7 @@ close_list(struct ef_assembler *a, uint32_t *list)
     while (*list != EF_OPEN_NONE) {
         uint32_t number = *list;
         *list = ef_open_table_get(&a->table, number)->next;
-        prefetch_whole(a, *list);
+        prefetch_whole(a, ef_open_table_get(&a->table, number)->next_but_one);
         close_trace(a, number);
     }
 }

@@ -4,7 +4,7 @@
  *
  *     ef_assembler_create(&(struct ef_assembler_config){.memory_bytes = 64 << 20, .idle_ns = EF_NS_PER_S,
  *                      .closed = store_it, .ctx = worker}, &a, &err);
- *     ef_assembler_add(a, records, n);                  // a batch of copies
+ *     ef_assembler_add(a, records, n, NULL, 0);         // a batch of copies
  *     while (ef_assembler_close_idle(a, now, 64)) ...;  // `closed` gets each trace
  *
  * Time is what the caller says: stamps of the copies, and `now`, both steady
@@ -51,8 +51,11 @@ struct ef_assembler_counters {
 int ef_assembler_create(const struct ef_assembler_config *config, struct ef_assembler **a, struct ef_error *err);
 void ef_assembler_destroy(struct ef_assembler *a); /* Open traces are forgotten. NULL is fine. */
 
-/* Adds up to EF_ASSEMBLER_BATCH copies. The records are not needed afterwards. */
-void ef_assembler_add(struct ef_assembler *a, const struct ef_copy_record *const records[], unsigned n);
+/* Adds up to EF_ASSEMBLER_BATCH copies. The records are not needed afterwards. `soon`
+ * are those that will come next: another core wrote them, and their lines are
+ * fetched meanwhile. */
+void ef_assembler_add(struct ef_assembler *a, const struct ef_copy_record *const records[], unsigned n,
+                      const struct ef_copy_record *const soon[], unsigned n_soon);
 
 /* Copies that belonged here were lost elsewhere at `stamp`: traces open around
  * then are marked. */

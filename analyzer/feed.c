@@ -23,11 +23,23 @@ ef_bell_deinit(struct ef_bell *bell)
     close(bell->fd);
 }
 
+/* True if the worker sleeps, or is about to: our flush comes before the look. A
+ * look, unlike a read-modify-write, leaves the line with all who look. */
+static bool
+is_asleep(struct ef_bell *bell)
+{
+#if EF_THREAD_SANITIZER /* Which knows no fences. */
+    return atomic_fetch_or(&bell->sleeping, 0);
+#else
+    atomic_thread_fence(memory_order_seq_cst);
+    return atomic_load_explicit(&bell->sleeping, memory_order_relaxed);
+#endif
+}
+
 void
 ef_bell_ring(struct ef_bell *bell)
 {
-    /* A read-modify-write orders our flush before the look at `sleeping`. */
-    if (atomic_fetch_and(&bell->sleeping, 0)) {
+    if (EF_UNLIKELY(is_asleep(bell)) && atomic_exchange(&bell->sleeping, 0)) {
         eventfd_write(bell->fd, 1);
     }
 }

@@ -28,7 +28,7 @@ struct ef_bell {
 int ef_bell_init(struct ef_bell *bell);
 void ef_bell_deinit(struct ef_bell *bell);
 
-/* Wakes the worker if it sleeps. Costs one locked instruction if not. */
+/* Wakes the worker if it sleeps. Costs a fence if not. */
 void ef_bell_ring(struct ef_bell *bell);
 
 /* Sleeps until the bell is rung, for at most `timeout_ms`; returns at once if

@@ -44,11 +44,13 @@ struct ef_ingest {
     bool is_running;
     _Atomic bool stop;
     _Atomic int state;
-    _Atomic int64_t clock; /* Steady time. */
+
+    /* What workers look at each turn: what changes with each burst, and what seldom does. */
+    EF_CACHE_ALIGNED _Atomic int64_t clock; /* Steady time. */
+    EF_CACHE_ALIGNED ef_counter overflows;  /* Lost by the source. */
+    ef_counter gaps;                        /* Grows while the interface is away: nobody knows how many are lost. */
 
     EF_CACHE_ALIGNED ef_counter frames;
-    ef_counter overflows; /* Lost by the source. */
-    ef_counter gaps;      /* Grows while the interface is away: nobody knows how many are lost. */
     ef_counter drops[EF_N_DROP_REASONS];
     ef_counter loss_reports; /* Not among `frames`. */
     struct ef_report_senders report_senders;

@@ -45,6 +45,7 @@ struct ef_open_trace {
     uint8_t flags;
     uint8_t original_ttl;                    /* Of the hop that `bytes` are from. */
     uint8_t signatures[EF_OPEN_INLINE_HOPS]; /* Tell most duplicates without a look at the hops. */
+    uint32_t next_but_one;                   /* In the same list: what to fetch while the next is looked at. */
 
     struct ef_open_hop hops[EF_OPEN_INLINE_HOPS];
 

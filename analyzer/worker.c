@@ -58,12 +58,36 @@ ef_worker_deinit(struct ef_worker *w)
     w->assembler = NULL;
 }
 
+/* A worker's feeds in its own order: not all workers should wait for the same ingest. */
+static struct ef_ring *
+ring_of(struct ef_worker *w, unsigned feed)
+{
+    unsigned ingest = (feed + w->config.number) % w->config.n_ingests;
+    return &w->config.ingests[ingest].feeds[w->config.number].ring;
+}
+
+/* The records that come behind those taken: of this feed, or else of the next one.
+ * As far as the rings are known; returns how many. */
+static unsigned
+find_soon(struct ef_worker *w, unsigned feed, const struct ef_copy_record *soon[EF_ASSEMBLER_BATCH])
+{
+    unsigned n = 0;
+    for (; !n && feed < w->config.n_ingests; feed++) {
+        struct ef_ring *ring = ring_of(w, feed);
+        for (; n < EF_ASSEMBLER_BATCH && n < ef_ring_known(ring); n++) {
+            soon[n] = ef_ring_ahead(ring, n);
+        }
+    }
+    return n;
+}
+
 /* Assembles up to a batch, which ends early where the stamps jump: what is due by
  * then has to be closed first. Returns its size; `*last` is the last stamp. */
 static unsigned
-take_batch(struct ef_worker *w, struct ef_ring *ring, struct ef_time *last)
+take_batch(struct ef_worker *w, unsigned feed, struct ef_time *last)
 {
-    const struct ef_copy_record *records[EF_ASSEMBLER_BATCH];
+    struct ef_ring *ring = ring_of(w, feed);
+    const struct ef_copy_record *records[EF_ASSEMBLER_BATCH], *soon[EF_ASSEMBLER_BATCH];
     int64_t jump_ns = w->config.assembler.idle_ns / JUMPS_PER_IDLE;
     unsigned n = 0;
     while (n < EF_ASSEMBLER_BATCH && (records[n] = ef_ring_peek(ring))) {
@@ -74,7 +98,7 @@ take_batch(struct ef_worker *w, struct ef_ring *ring, struct ef_time *last)
         ef_ring_release(ring);
     }
     if (n) {
-        ef_assembler_add(w->assembler, records, n);
+        ef_assembler_add(w->assembler, records, n, soon, find_soon(w, feed, soon));
         ef_ring_release_flush(ring);
     }
     return n;
@@ -82,12 +106,12 @@ take_batch(struct ef_worker *w, struct ef_ring *ring, struct ef_time *last)
 
 /* Assembles what the feed holds, or some of it; true if there was anything. */
 static bool
-drain(struct ef_worker *w, struct ef_ring *ring)
+drain(struct ef_worker *w, unsigned feed)
 {
     struct ef_time last = {INT64_MIN};
     unsigned n = EF_ASSEMBLER_BATCH, sum = 0;
     for (unsigned i = 0; i < BATCHES_PER_TURN && n == EF_ASSEMBLER_BATCH; i++) {
-        n = take_batch(w, ring, &last);
+        n = take_batch(w, feed, &last);
         sum += n;
     }
     return sum > 0;
@@ -134,7 +158,6 @@ close_due(struct ef_worker *w, int64_t reached)
 bool
 ef_worker_turn(struct ef_worker *w)
 {
-    bool worked = false;
     int64_t reached = INT64_MAX;
     for (unsigned i = 0; i < w->config.n_ingests; i++) {
         reached = EF_MIN(reached, reached_by(w, &w->config.ingests[i]));
@@ -148,9 +171,9 @@ ef_worker_turn(struct ef_worker *w)
         w->judge.last_hops = ef_current_topology_use(w->config.topology, w->config.number);
     }
     /* Closing makes room for what comes. */
-    worked = close_due(w, reached);
-    for (unsigned i = 0; !worked && i < w->config.n_ingests; i++) {
-        worked |= drain(w, &w->config.ingests[i].feeds[w->config.number].ring);
+    bool closes = close_due(w, reached), worked = closes;
+    for (unsigned i = 0; !closes && i < w->config.n_ingests; i++) {
+        worked |= drain(w, i);
     }
     ef_trace_store_flush(w->config.store, w->config.number);
     return worked;

@@ -5,7 +5,8 @@
  * consumer functions. The producer fills a slot in place and publishes it with
  * a release store of the tail; the consumer sees it through an acquire load
  * and gives the slot back with a release store of the head. Each side caches
- * the other's index, so an uncontended operation touches no shared line.
+ * the other's index, and keeps its own where the other never looks: only a
+ * published index is on a line that both touch, and it changes once per batch.
  *
  *     void *slot = ef_ring_reserve(r);     // NULL: full; count it, go on
  *     fill(slot); ef_ring_commit(r);       // visible after flush
@@ -32,9 +33,11 @@ struct ef_ring {
     uint32_t mask; /* Number of slots - 1. */
     uint32_t slot_bytes;
     EF_CACHE_ALIGNED _Atomic uint32_t tail; /* Published by the producer. */
-    uint32_t tail_private, head_cached;
     EF_CACHE_ALIGNED _Atomic uint32_t head; /* Published by the consumer. */
-    uint32_t head_private, tail_cached;
+    EF_CACHE_ALIGNED uint32_t tail_private; /* The producer's own. */
+    uint32_t head_cached;
+    EF_CACHE_ALIGNED uint32_t head_private; /* The consumer's own. */
+    uint32_t tail_cached;
 };
 
 /* `n_slots` is rounded up to a power of two. Returns 0 or -ENOMEM. */
@@ -79,6 +82,13 @@ ef_ring_reserve(struct ef_ring *r)
     return ef_ring_slot(r, r->tail_private);
 }
 
+/* Producer: where it will be in a while, free or not. */
+static inline void *
+ef_ring_later(struct ef_ring *r, uint32_t later)
+{
+    return ef_ring_slot(r, r->tail_private + later);
+}
+
 static inline void
 ef_ring_commit(struct ef_ring *r)
 {
@@ -102,6 +112,20 @@ ef_ring_peek(struct ef_ring *r)
         }
     }
     return ef_ring_slot(r, r->head_private);
+}
+
+/* Consumer: how many slots ef_ring_peek() would give one after the other, as far
+ * as it knows without looking again, and the one `ahead` of the next. */
+static inline uint32_t
+ef_ring_known(const struct ef_ring *r)
+{
+    return r->tail_cached - r->head_private;
+}
+
+static inline const void *
+ef_ring_ahead(struct ef_ring *r, uint32_t ahead)
+{
+    return ef_ring_slot(r, r->head_private + ahead);
 }
 
 static inline void

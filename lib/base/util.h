@@ -17,4 +17,15 @@
 #define EF_CACHE_ALIGNED __attribute__((aligned(EF_CACHE_LINE)))
 #define EF_ALWAYS_INLINE inline __attribute__((always_inline))
 
+#if defined(__SANITIZE_THREAD__)
+#define EF_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define EF_THREAD_SANITIZER 1
+#endif
+#endif
+#ifndef EF_THREAD_SANITIZER
+#define EF_THREAD_SANITIZER 0
+#endif
+
 #endif

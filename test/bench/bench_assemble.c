@@ -104,7 +104,7 @@ assemble_records(struct bench *b)
         for (unsigned k = 0; k < EF_ASSEMBLER_BATCH; k++) {
             batch[k] = &b->records[i + k];
         }
-        ef_assembler_add(b->assembler, batch, EF_ASSEMBLER_BATCH);
+        ef_assembler_add(b->assembler, batch, EF_ASSEMBLER_BATCH, NULL, 0);
         close_idle(b, batch[EF_ASSEMBLER_BATCH - 1]->stamp);
     }
 }
@@ -118,7 +118,7 @@ assemble_frames(struct bench *b)
             parse(b, &b->records[k], i + k);
             batch[k] = &b->records[k];
         }
-        ef_assembler_add(b->assembler, batch, EF_ASSEMBLER_BATCH);
+        ef_assembler_add(b->assembler, batch, EF_ASSEMBLER_BATCH, NULL, 0);
         close_idle(b, batch[EF_ASSEMBLER_BATCH - 1]->stamp);
     }
 }

@@ -13,7 +13,8 @@ EF_ANALYZER_TESTS = \
 	test/unit/analyzer/test_trace_search \
 	test/unit/analyzer/test_trace_sieve \
 	test/unit/analyzer/test_trace_store \
-	test/unit/analyzer/test_truth
+	test/unit/analyzer/test_truth \
+	test/unit/analyzer/test_worker
 EF_ANALYZER_TEST_LDADD = analyzer/libanalyzer.a $(EF_TEST_LDADD)
 check_PROGRAMS += $(EF_ANALYZER_TESTS)
 TESTS += $(EF_ANALYZER_TESTS)
@@ -62,13 +63,17 @@ test_unit_analyzer_test_load_history_SOURCES = test/unit/analyzer/test_load_hist
 test_unit_analyzer_test_load_history_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_analyzer_test_load_history_LDADD = $(EF_ANALYZER_TEST_LDADD)
 
-test_unit_analyzer_test_overload_SOURCES = test/unit/analyzer/test_overload.c test/bench/copy_stream.h
+test_unit_analyzer_test_overload_SOURCES = test/unit/analyzer/test_overload.c test/unit/analyzer/lane.h test/bench/copy_stream.h
 test_unit_analyzer_test_overload_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
 test_unit_analyzer_test_overload_LDADD = $(EF_ANALYZER_TEST_LDADD)
 
-test_unit_analyzer_test_storm_SOURCES = test/unit/analyzer/test_storm.c
+test_unit_analyzer_test_storm_SOURCES = test/unit/analyzer/test_storm.c test/unit/analyzer/lane.h
 test_unit_analyzer_test_storm_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_analyzer_test_storm_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
+test_unit_analyzer_test_worker_SOURCES = test/unit/analyzer/test_worker.c test/unit/analyzer/lane.h test/bench/copy_stream.h
+test_unit_analyzer_test_worker_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
+test_unit_analyzer_test_worker_LDADD = $(EF_ANALYZER_TEST_LDADD)
 
 test_unit_analyzer_test_truth_SOURCES = test/unit/analyzer/test_truth.c
 test_unit_analyzer_test_truth_CPPFLAGS = $(EF_TEST_CPPFLAGS)

@@ -60,7 +60,7 @@ static void
 add(struct fixture *f, struct ef_copy_record record)
 {
     const struct ef_copy_record *records[] = {&record};
-    ef_assembler_add(f->a, records, 1);
+    ef_assembler_add(f->a, records, 1, NULL, 0);
 }
 
 static unsigned

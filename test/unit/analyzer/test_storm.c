@@ -16,14 +16,13 @@
 
 #include <cmocka.h>
 
-#include "analyzer/worker.h"
 #include "base/hash.h"
-#include "io/source_class.h"
+#include "lane.h"
 #include "packet/build.h"
 #include "packet/probe_signature.h"
 #include "trace/trace_json.h"
 
-enum { MAX_FRAME = 512, BURSTS_PER_LOOK = 500, DEFAULT_SECONDS = 2, MAX_TURNS = 1 << 20 };
+enum { MAX_FRAME = 512, BURSTS_PER_LOOK = 500, DEFAULT_SECONDS = 2 };
 
 struct storm {
     struct ef_source source;
@@ -32,14 +31,7 @@ struct storm {
     uint8_t *frames[EF_BURST];
     unsigned n_held;
     uint64_t n_sent;
-    struct ef_bell bell;
-    struct ef_ingest ingest;
-    struct ef_worker worker;
-    struct ef_trace_store *store;
-    struct ef_filter_counters *counters;
-    struct ef_keep keep;
-    struct ef_last_hops *last_hops;
-    const struct ef_loss_table *losses[1];
+    struct lane lane;
 };
 
 static uint32_t
@@ -157,79 +149,35 @@ storm_close(struct ef_source *source)
     }
 }
 
-static uint64_t
-storm_overflows(struct ef_source *source)
-{
-    return 0;
-}
-
 static const struct ef_source_class storm_class = {
-    .scheme = "storm", .close = storm_close, .receive = storm_receive, .overflows = storm_overflows};
+    .scheme = "storm", .close = storm_close, .receive = storm_receive, .overflows = lane_overflows};
 
 /* --- The analyzer ------------------------------------------------------------------- */
 
 static void
 set_up(struct storm *s)
 {
-    struct ef_error err = EF_ERROR_INIT;
-    json_t *topology = json_pack("{s:[{s:s, s:s}], s:[{s:s, s:s}]}", "switches", "name", "s3", "loopback", "10.255.0.3",
-                                 "hosts", "address", "10.4.0.0/16", "switch", "s3");
-    assert_int_equal(ef_last_hops_create(topology, &s->last_hops, &err), 0);
-    json_decref(topology);
-    assert_int_equal(ef_bell_init(&s->bell), 0);
-    assert_int_equal(ef_keep_init(&s->keep, "abnormal+debug+control+probe", &err), 0);
-    assert_int_equal(ef_filter_counters_create(1, 8, &s->counters), 0);
-    assert_int_equal(ef_trace_store_create(1, 8 << 20, 2 << 20, &s->store, &err), 0);
-    struct ef_ingest_config ingest = {.spec = "storm",
-                                      .source = &s->source,
-                                      .feed_slots = 256,
-                                      .n_workers = 1,
-                                      .bells = &s->bell,
-                                      .takes_loss_reports = true};
-    assert_int_equal(ef_ingest_init(&s->ingest, &ingest, &err), 0);
-    s->losses[0] = &s->ingest.losses;
-    struct ef_worker_config worker = {
-        .assembler = {.memory_bytes = 512 << 10, .idle_ns = 20 * EF_NS_PER_MS, .debug_dscp = 2},
-        .ingests = &s->ingest,
-        .n_ingests = 1,
-        .bell = &s->bell,
-        .store = s->store,
-        .judge = {.last_hops = s->last_hops, .losses = s->losses, .n_losses = 1},
-        .load_ports = EF_LOAD_MIN_PORTS,
-        .keep = &s->keep,
-        .counters = s->counters,
-    };
-    assert_int_equal(ef_worker_init(&s->worker, &worker, &err), 0);
-}
-
-static void
-tear_down(struct storm *s)
-{
-    ef_worker_deinit(&s->worker);
-    ef_ingest_deinit(&s->ingest);
-    ef_trace_store_destroy(s->store);
-    ef_filter_counters_destroy(s->counters);
-    ef_keep_deinit(&s->keep);
-    ef_bell_deinit(&s->bell);
-    ef_last_hops_destroy(s->last_hops);
+    s->lane = (struct lane){.n_ingests = 1,
+                            .sources = {&s->source},
+                            .ring_slots = 256,
+                            .n_counters = 8,
+                            .policy = "abnormal+debug+control+probe",
+                            .open_bytes = 512 << 10,
+                            .query_bytes = 2 << 20,
+                            .idle_ns = 20 * EF_NS_PER_MS,
+                            .debug_dscp = 2};
+    lane_set_up(&s->lane, "10.4.0.0/16", "10.255.0.3");
 }
 
 /* Every trace of the store is one that can be printed. */
 static void
-ask(struct storm *s)
+print_trace(const struct ef_trace *trace)
 {
-    static struct ef_trace trace;
     static char text[EF_TRACE_JSON_MAX];
-    struct ef_trace_query query = {.start = {INT64_MIN}, .end = {INT64_MAX}, .limit = 200};
-    struct ef_trace_cursor *cursor;
-    assert_int_equal(ef_trace_store_query(s->store, &query, &cursor, NULL), 0);
-    for (int rc, i = 0; (rc = ef_trace_cursor_next(cursor, &trace)) && i < MAX_TURNS; i++) {
-        size_t n = rc > 0 ? ef_trace_json(&trace, "storm", text, sizeof text) : 0;
-        json_t *json = rc > 0 ? json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL) : NULL;
-        assert_true(rc < 0 || json);
-        json_decref(json);
-    }
-    ef_trace_cursor_close(cursor);
+    size_t n = ef_trace_json(trace, "storm", text, sizeof text);
+    json_t *json = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(json);
+    json_decref(json);
 }
 
 /* A counter comes, another goes; there is room for eight. */
@@ -240,32 +188,25 @@ change_counters(struct storm *s)
     char name[8];
     snprintf(name, sizeof name, "c%u", random_below(s, 12));
     if (random_below(s, 2)) {
-        ef_filter_counters_add(s->counters, name, filters[random_below(s, 4)], NULL);
+        ef_filter_counters_add(s->lane.counters, name, filters[random_below(s, 4)], NULL);
     } else {
-        ef_filter_counters_remove(s->counters, name);
-    }
-}
-
-static void
-work_off(struct storm *s)
-{
-    for (int i = 0; ef_worker_turn(&s->worker); i++) {
-        assert_true(i < MAX_TURNS);
+        ef_filter_counters_remove(s->lane.counters, name);
     }
 }
 
 static void
 check_accounting(const struct storm *s)
 {
-    const struct ef_assembler_counters *c = ef_assembler_counters(s->worker.assembler);
-    uint64_t drops =
-        ef_counter_get(&c->table_full) + ef_counter_get(&c->hops_full) + ef_counter_get(&s->ingest.feeds[0].busy);
+    const struct ef_assembler_counters *c = ef_assembler_counters(s->lane.worker.assembler);
+    uint64_t drops = ef_counter_get(&c->table_full) + ef_counter_get(&c->hops_full) +
+                     ef_counter_get(&s->lane.ingests[0].feeds[0].busy);
     for (int i = 0; i < EF_N_DROP_REASONS; i++) {
-        drops += ef_counter_get(&s->ingest.drops[i]);
+        drops += ef_counter_get(&s->lane.ingests[0].drops[i]);
     }
-    assert_int_equal(s->n_sent, ef_counter_get(&s->ingest.frames) + ef_counter_get(&s->ingest.loss_reports));
-    assert_int_equal(ef_counter_get(&s->ingest.frames), ef_counter_get(&c->copies) + drops);
-    assert_true(ef_counter_get(&s->worker.unkept_copies) <= ef_counter_get(&c->copies));
+    assert_int_equal(s->n_sent,
+                     ef_counter_get(&s->lane.ingests[0].frames) + ef_counter_get(&s->lane.ingests[0].loss_reports));
+    assert_int_equal(ef_counter_get(&s->lane.ingests[0].frames), ef_counter_get(&c->copies) + drops);
+    assert_true(ef_counter_get(&s->lane.worker.unkept_copies) <= ef_counter_get(&c->copies));
 }
 
 static uint64_t
@@ -286,27 +227,27 @@ storm(void **state)
     set_up(&s);
     struct ef_time end = ef_time_add_ns(ef_time_mono(), seconds * EF_NS_PER_S);
     for (uint64_t burst = 0; ef_time_before(ef_time_mono(), end); burst++) {
-        assert_int_equal(ef_ingest_turn(&s.ingest, 0), EF_BURST);
+        assert_int_equal(ef_ingest_turn(&s.lane.ingests[0], 0), EF_BURST);
         if (random_below(&s, 8)) { /* Else it lies about, until the ring is full. */
-            ef_worker_turn(&s.worker);
+            ef_worker_turn(&s.lane.worker);
         }
         if (burst % BURSTS_PER_LOOK == 0) {
-            ask(&s);
+            lane_look_at_traces(&s.lane, 200, print_trace);
             change_counters(&s);
-            work_off(&s);
+            lane_work_off(&s.lane);
             check_accounting(&s);
         }
     }
-    work_off(&s);
-    ef_assembler_close_all(s.worker.assembler);
+    lane_work_off(&s.lane);
+    ef_assembler_close_all(s.lane.worker.assembler);
     check_accounting(&s);
-    const struct ef_assembler_counters *c = ef_assembler_counters(s.worker.assembler);
+    const struct ef_assembler_counters *c = ef_assembler_counters(s.lane.worker.assembler);
     assert_int_equal(ef_counter_get(&c->opened), ef_counter_get(&c->closed));
     assert_true(ef_counter_get(&c->closed) > 0);
     print_message("# %llu frames, %llu of them copies that were assembled, %llu traces\n",
                   (unsigned long long) s.n_sent, (unsigned long long) ef_counter_get(&c->copies),
                   (unsigned long long) ef_counter_get(&c->closed));
-    tear_down(&s);
+    lane_tear_down(&s.lane);
 }
 
 int

@@ -254,7 +254,7 @@ take_copy(struct collector *c, const uint8_t *frame, uint32_t len, struct ef_tim
     ef_ledger_enter(&c->ledger, &copy, arrival);
     assert_int_equal(ef_copy_record_of_frame(&record, &flow_hash, frame, len, len, arrival), EF_DROP_NONE);
     record.stamp = arrival;
-    ef_assembler_add(c->assembler, records, 1);
+    ef_assembler_add(c->assembler, records, 1, NULL, 0);
 }
 
 static struct result
