@@ -150,8 +150,11 @@ open_directory(struct ef_archive *a, struct ef_error *err)
     scan(a, d, true);
     closedir(d);
     a->first_number = greatest + 1;
-    struct ef_spool_config config = {
-        .dir = a->dir, .ops = a->config.ops, .fingerprint = a->fingerprint, .next_number = a->first_number};
+    struct ef_spool_config config = {.dir = a->dir,
+                                     .ops = a->config.ops,
+                                     .fingerprint = a->fingerprint,
+                                     .next_number = a->first_number,
+                                     .sync_ms = a->config.sync_ms};
     return ef_spool_create(&config, &a->spool, err);
 }
 

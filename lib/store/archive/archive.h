@@ -42,6 +42,7 @@ struct ef_archive_config {
     uint64_t max_bytes;                 /* Of the directory's segments and spool; the oldest go; 0: no bound. */
     uint64_t segment_bytes;             /* Of the spool file that becomes a segment; 0: EF_ARCHIVE_SEGMENT_BYTES. */
     int64_t seal_ns;                    /* Its age at most; 0: EF_ARCHIVE_SEAL_NS. */
+    int64_t sync_ms;                    /* How long a flushed row waits for the disk; 0: EF_SPOOL_SYNC_MS. */
     int64_t alarm_ns; /* How long a lost row is an alarm, though a smaller one fitted on the full disk since then. */
 };
 

@@ -20,6 +20,7 @@ struct ef_spool {
     char *dir;
     const struct ef_file_ops *ops;
     uint64_t fingerprint;
+    int64_t sync_ms;
     struct ef_buffer gathered; /* Records not yet with the kernel. */
     uint32_t n_gathered;
 
@@ -86,7 +87,7 @@ run_syncer(void *arg)
         if (s->is_dirty) {
             sync_now(s);
         }
-        wait_ms(s, EF_SPOOL_SYNC_MS);
+        wait_ms(s, s->sync_ms);
     }
     pthread_mutex_unlock(&s->mutex);
     return NULL;
@@ -191,6 +192,7 @@ ef_spool_create(const struct ef_spool_config *config, struct ef_spool **out, str
         .dir = strdup(config->dir),
         .ops = config->ops ? config->ops : &ef_file_ops_real,
         .fingerprint = config->fingerprint,
+        .sync_ms = config->sync_ms ? config->sync_ms : EF_SPOOL_SYNC_MS,
         .fd = -1,
         .number = config->next_number,
     };

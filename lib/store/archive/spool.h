@@ -36,6 +36,7 @@ struct ef_spool_config {
     const struct ef_file_ops *ops; /* NULL: the kernel's. */
     uint64_t fingerprint;          /* Of the records' format; readers ask for it. */
     uint64_t next_number;          /* Of the first file. */
+    int64_t sync_ms;               /* How long a record waits for the disk at most; 0: EF_SPOOL_SYNC_MS. */
 };
 
 struct ef_spool_stats {
