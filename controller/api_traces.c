@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <event2/buffer.h>
+#include <event2/event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "filter/filter.h"
 #include "trace/trace_id.h"
 
-enum { DEFAULT_LIMIT = 100, WRITE_BYTES = 65536, CAPTURE_BATCH = 256 };
+enum { DEFAULT_LIMIT = 100, WRITE_BYTES = 65536, CAPTURE_BATCH = 256, ALIVE_S = 2 };
 
 enum format { FORMAT_JSON, FORMAT_NDJSON, FORMAT_PCAPNG };
 static const char *const formats[] = {"json", "ndjson", "pcapng"};
@@ -29,12 +30,18 @@ struct traces_request {
     struct trace_export *export; /* With FORMAT_PCAPNG. */
     char *description;           /* The question, for the capture's comment. */
     enum format format;
+    bool is_explained;
     uint64_t n_traces;
+    struct event *alive;    /* Of a stream: says now and then that we are at it. */
+    bool is_silent, is_due; /* Nothing was written since it last rang; it has rung. */
 };
 
 static void
 request_free(struct traces_request *r)
 {
+    if (r->alive) {
+        event_free(r->alive);
+    }
     trace_query_destroy(r->query);
     trace_export_destroy(r->export);
     free(r->description);
@@ -112,6 +119,18 @@ read_id(struct ef_http_request *req, const char **id)
     return false;
 }
 
+static bool
+read_explain(struct ef_http_request *req, bool *is_explained)
+{
+    const char *text = ef_http_param(req, "explain");
+    *is_explained = text && !strcmp(text, "1");
+    if (!text || *is_explained || !strcmp(text, "0")) {
+        return true;
+    }
+    ef_http_reply_error(req, 400, "bad_explain", -1, "explain: '%.40s' is not 0 or 1", text);
+    return false;
+}
+
 /* Reads and checks all parameters; replies and returns false if one is wrong. */
 static bool
 read_parameters(struct ef_http_request *req, struct parameters *p)
@@ -127,7 +146,7 @@ read_parameters(struct ef_http_request *req, struct parameters *p)
         !check_filter(req, "condition", EF_FILTER_CONDITION, "bad_condition") ||
         !read_time(req, "start", now, &p->start, &p->question.start) ||
         !read_time(req, "end", now, &p->end, &p->question.end) || !read_format(req, &p->format) ||
-        !read_id(req, &p->question.id)) {
+        !read_id(req, &p->question.id) || !read_explain(req, &p->question.is_explained)) {
         return false;
     }
     if (limit && ef_parse_u64(limit, "limit", 0, INT64_MAX, &p->question.limit, &err)) {
@@ -150,7 +169,15 @@ count_answer(struct traces_request *r, const json_t *incomplete)
     r->controller->counters.incomplete += json_array_size(incomplete) > 0;
 }
 
-/* ,"count":N,"more":false[,"incomplete":[...]] */
+static void
+append_list(struct evbuffer *out, const char *name, const json_t *list)
+{
+    char *text = json_dumps(list, JSON_COMPACT);
+    evbuffer_add_printf(out, ",\"%s\":%s", name, text ? text : "[]");
+    free(text);
+}
+
+/* ,"count":N,"more":false[,"incomplete":[...]][,"explanations":[...]] */
 static void
 append_summary(struct traces_request *r, struct evbuffer *out)
 {
@@ -159,11 +186,14 @@ append_summary(struct traces_request *r, struct evbuffer *out)
     evbuffer_add_printf(out, "\"count\":%llu,\"more\":%s", (unsigned long long) r->n_traces,
                         trace_query_more(r->query) ? "true" : "false");
     if (json_array_size(incomplete)) {
-        char *text = json_dumps(incomplete, JSON_COMPACT);
-        evbuffer_add_printf(out, ",\"incomplete\":%s", text ? text : "[]");
-        free(text);
+        append_list(out, "incomplete", incomplete);
     }
     json_decref(incomplete);
+    if (r->is_explained) {
+        json_t *explanations = trace_query_explanations(r->query);
+        append_list(out, "explanations", explanations);
+        json_decref(explanations);
+    }
 }
 
 /* --- JSON and NDJSON: a stream -------------------------------------------- */
@@ -208,6 +238,11 @@ produce(struct ef_http_request *http, void *ctx)
     if (rc == TRACE_QUERY_END) {
         append_end(r, out);
     }
+    if (r->is_due && !evbuffer_get_length(out)) {
+        evbuffer_add(out, "\n", 1);
+    }
+    r->is_due = false;
+    r->is_silent &= !evbuffer_get_length(out);
     ef_http_stream_write(http, out);
     evbuffer_free(out);
     if (rc == TRACE_QUERY_END) {
@@ -220,6 +255,30 @@ static void
 stream_ready(void *ctx)
 {
     ef_http_stream_wake(((struct traces_request *) ctx)->http);
+}
+
+/* An answer from the archives may be long in coming: an empty line, which means
+ * nothing in JSON, keeps the client from taking us for dead. */
+static void
+on_alive(evutil_socket_t fd, short what, void *arg)
+{
+    struct traces_request *r = arg;
+    if (r->is_silent) {
+        r->is_due = true;
+        ef_http_stream_wake(r->http);
+    }
+    r->is_silent = true;
+}
+
+static void
+start_alive(struct traces_request *r, struct event_base *base)
+{
+    struct timeval interval = {.tv_sec = ALIVE_S};
+    r->alive = event_new(base, -1, EV_PERSIST, on_alive, r);
+    if (!r->alive) {
+        abort(); /* Control path. */
+    }
+    event_add(r->alive, &interval);
 }
 
 static void
@@ -311,7 +370,11 @@ get_traces(struct ef_http_request *req, void *ctx)
     if (!r) {
         abort(); /* Control path. */
     }
-    *r = (struct traces_request){.controller = c, .http = req, .format = p.format, .description = describe(req)};
+    *r = (struct traces_request){.controller = c,
+                                 .http = req,
+                                 .format = p.format,
+                                 .is_explained = p.question.is_explained,
+                                 .description = describe(req)};
     c->counters.queries++;
     bool capture = p.format == FORMAT_PCAPNG;
     if (capture) {
@@ -320,6 +383,7 @@ get_traces(struct ef_http_request *req, void *ctx)
     r->query = trace_query_start(c->base, &p.question, &c->configuration, &c->topology,
                                  capture ? capture_ready : stream_ready, r);
     if (!capture) {
+        start_alive(r, c->base);
         ef_http_stream_start(req, p.format == FORMAT_JSON ? "application/json" : "application/x-ndjson", produce,
                              stream_gone, r);
     }
@@ -328,7 +392,8 @@ get_traces(struct ef_http_request *req, void *ctx)
 void
 api_traces_add(struct controller *c)
 {
-    static const char *const params[] = {"filter", "condition", "start", "end", "limit", "format", "id", NULL};
+    static const char *const params[] = {"filter", "condition", "start",   "end", "limit",
+                                         "format", "id",        "explain", NULL};
     static const struct ef_http_route routes[] = {{"GET", "/v1/traces", params, get_traces}, {0}};
     ef_http_server_add_routes(c->http, routes, c);
 }

@@ -20,7 +20,6 @@
 
 enum {
     SILENCE_MS = 5000,
-    LIMITED_DEADLINE_MS = 30000, /* For a limited question, which is answered in one piece. */
     MAX_LINE_BYTES = 4 << 20,
     QUEUE_ITEMS = 256, /* Beyond this an analyzer is made to wait. */
     KEPT_BYTES = 256 << 20,
@@ -40,6 +39,7 @@ struct stream {
     struct queue queue;
     struct ef_time last_start;
     char incomplete[200]; /* What its last line says that is missing; "" if nothing is. */
+    json_t *explain;      /* What it says how it found that, or NULL. */
     bool paused, ended;   /* ended: the line that ends an answer has come. */
     char error[300];      /* Why it is incomplete; "" if it is not. */
 };
@@ -218,13 +218,14 @@ add_trace(struct stream *s, json_t *trace, struct ef_time start)
     event_active(s->query->wake, EV_TIMEOUT, 1);
 }
 
-/* An analyzer says itself when its answer lacks something. */
+/* An analyzer says itself when its answer lacks something, and how it found it. */
 static void
-note_incomplete(struct stream *s, const json_t *end)
+note_end(struct stream *s, const json_t *end)
 {
     const json_t *first = json_array_get(json_object_get(end, "incomplete"), 0);
     const char *error = json_string_value(json_object_get(first, "error"));
     snprintf(s->incomplete, sizeof s->incomplete, "%s", error ? error : "");
+    s->explain = json_incref(json_object_get(end, "explain"));
 }
 
 static void
@@ -248,7 +249,7 @@ on_line(void *ctx, char *line, size_t len)
     if (kind == TRACE_RECORD_END) {
         s->ended = true;
         s->query->more |= json_is_true(json_object_get(record, "more"));
-        note_incomplete(s, record);
+        note_end(s, record);
     } else if (ef_time_before(start, s->last_start)) {
         abandon(s, "sent traces out of order");
     } else {
@@ -296,6 +297,7 @@ build_target(struct evbuffer *url, const struct trace_question *q)
     append_time(url, "end", q->end);
     ef_http_query_append(url, "limit", limit);
     ef_http_query_append(url, "id", q->id);
+    ef_http_query_append(url, "explain", q->is_explained ? "1" : NULL);
     ef_http_query_append(url, "format", "ndjson");
     evbuffer_add(url, "", 1);
     return (const char *) evbuffer_pullup(url, -1);
@@ -311,7 +313,6 @@ start_stream(struct event_base *base, struct stream *s, const char *target)
         .target = target,
         .program = "ef-analyzer",
         .timeout_ms = SILENCE_MS,
-        .deadline_ms = s->query->limit ? LIMITED_DEADLINE_MS : 0,
         .max_bytes = MAX_LINE_BYTES,
         .on_line = on_line,
         .on_done = on_done,
@@ -362,6 +363,7 @@ trace_query_destroy(struct trace_query *query)
     for (size_t i = 0; i < query->n_streams; i++) {
         ef_http_call_cancel(query->streams[i].call);
         queue_clear(&query->streams[i].queue);
+        json_decref(query->streams[i].explain);
     }
     queue_clear(&query->kept);
     event_free(query->wake);
@@ -391,4 +393,17 @@ bool
 trace_query_more(const struct trace_query *query)
 {
     return query->more;
+}
+
+json_t *
+trace_query_explanations(const struct trace_query *query)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < query->n_streams; i++) {
+        const struct stream *s = &query->streams[i];
+        if (s->explain) {
+            json_array_append_new(list, json_pack("{s:s, s:O}", "analyzer", s->peer->name, "explain", s->explain));
+        }
+    }
+    return list;
 }

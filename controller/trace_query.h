@@ -40,6 +40,7 @@ struct trace_question {
     const struct ef_time *start, *end;
     uint64_t limit; /* 0: all. */
     const char *id; /* Or the beginning of one; NULL: any. */
+    bool is_explained;
 };
 
 /* A trace, its hops named. */
@@ -72,5 +73,9 @@ void trace_query_wake(struct trace_query *query);
  * there are older traces that match. */
 json_t *trace_query_incomplete(const struct trace_query *query);
 bool trace_query_more(const struct trace_query *query);
+
+/* After the end of a question that is to be explained: [{"analyzer":...,
+ * "explain":{...}}] (new reference), of those that said how they found it. */
+json_t *trace_query_explanations(const struct trace_query *query);
 
 #endif

@@ -408,6 +408,39 @@ trace_line() { # NUMBER
     ask /metrics | grep -qx 'everflow_peer_up{role="analyzer",name="odd"} 1'
 }
 
+@test "an analyzer that says that it is at it is waited for, and so does the controller say to its client" {
+    local format
+    trace_line 1 >lines
+    start_fake slow slow "$PWD/lines"
+    configure
+    start_controller
+    for format in ndjson json; do
+        ask "/v1/traces?limit=5&format=$format" >answer
+        [ "$(jq -s 'map(select(has("incomplete"))) | length' answer)" = 0 ]
+        [ "$(head -n 1 answer)" = "" ]
+        [ "$(grep -c '^$' answer)" -ge 2 ]
+        jq -se 'map(.traces[]?, select(.id)) | length == 1' answer
+    done
+}
+
+@test "explain=1: each analyzer says how it found its part" {
+    trace_line 1 >lines
+    start_fake a canned "$PWD/lines"
+    start_fake b canned "$PWD/lines"
+    configure
+    start_controller
+    ask "/v1/traces?explain=1" | jq -e '[.explanations[].analyzer] == ["a", "b"] and
+        .explanations[0].explain == {columns_decide: true, traces_looked_at: 7, plan: {buckets: 3}}'
+    ask "/v1/traces?format=ndjson&explain=1" | tail -n 1 | jq -e '.end and (.explanations | length) == 2'
+    ask "/v1/traces?explain=0" | jq -e 'has("explanations") | not'
+    grep -q 'explain=1' a.sock.requests
+    [ "$(curl -s -o error -w '%{http_code}' "$URL/v1/traces?explain=perhaps")" = 400 ]
+    jq -e '.error.code == "bad_explain"' error
+    "$EF_BUILD/utilities/efctl/efctl" --controller "$URL" trace --explain >out
+    grep -q "How a found it" out
+    grep -q '"buckets": 3' out
+}
+
 @test "a client that goes away ends the question" {
     trace_line 1 >lines
     start_fake silent silent "$PWD/lines"

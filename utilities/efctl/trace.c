@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "utilities/efctl/command.h"
 #include "utilities/efctl/json_get.h"
 #include "utilities/efctl/trace_errors.h"
@@ -61,10 +62,18 @@ set_follow(void *ctx, const char *value, struct ef_error *err)
     return 0;
 }
 
+static int
+set_explain(void *ctx, const char *value, struct ef_error *err)
+{
+    ((struct options *) ctx)->which.query.explain = true;
+    return 0;
+}
+
 static const struct ef_option option_table[] = {
     {"id", 0, "ID", "the trace with this id (or its beginning), in\nfull detail", set_id},
     {"details", 'd', NULL, "all that is known of each trace, and its bytes", set_details},
     {"follow", 'f', NULL, "go on and show traces as they come", set_follow},
+    {"explain", 0, NULL, "how each analyzer found its part", set_explain},
     {"ndjson", 0, NULL, "one JSON document per line and trace", set_ndjson},
     {"pcapng", 0, "FILE", "write a capture file with one interface per\nswitch, - for the standard output", set_pcapng},
     {0},
@@ -78,6 +87,9 @@ check_together(const struct options *options, bool json, struct ef_error *err)
     }
     if (options->id && (options->follow || options->pcapng)) {
         return ef_error_set(err, -EINVAL, "--id goes neither with --follow nor with --pcapng");
+    }
+    if (options->which.query.explain && (options->follow || options->pcapng)) {
+        return ef_error_set(err, -EINVAL, "--explain goes neither with --follow nor with --pcapng");
     }
     if (options->follow && (json || options->pcapng || options->which.query.end)) {
         return ef_error_set(err, -EINVAL, "--follow does not end: use --ndjson instead of --json, --pcapng or --end");
@@ -140,12 +152,15 @@ show(struct efctl_context *context, struct options *options, json_t *traces, con
 {
     json_t *document = json_pack("{s:O,s:I,s:b}", "traces", traces, "count", (json_int_t) json_array_size(traces),
                                  "more", efctl_get_bool(end, "more"));
-    json_t *incomplete = json_object_get(end, "incomplete");
+    static const char *const also[] = {"incomplete", "explanations"};
     if (!document) {
         abort();
     }
-    if (incomplete) {
-        json_object_set(document, "incomplete", incomplete);
+    for (size_t i = 0; i < EF_ARRAY_SIZE(also); i++) {
+        json_t *value = json_object_get(end, also[i]);
+        if (value) {
+            json_object_set(document, also[i], value);
+        }
     }
     if (!context->out.json && !json_array_size(traces)) {
         json_t *status = get_if_possible(context, "/v1/status");

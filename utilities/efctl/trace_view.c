@@ -307,6 +307,24 @@ efctl_trace_incomplete(struct efctl_output *out, const json_t *incomplete)
     }
 }
 
+/* The documents as they are: they are for people who want to know why an answer
+ * took long, and their names may change. */
+static void
+view_explanations(struct efctl_output *out, const json_t *explanations)
+{
+    size_t i;
+    const json_t *entry;
+    json_array_foreach(explanations, i, entry)
+    {
+        char *text = json_dumps(json_object_get(entry, "explain"), JSON_INDENT(2));
+        efctl_output_printf(out, EFCTL_BOLD, "How %s found it", efctl_get_string(entry, "analyzer", "an analyzer"));
+        efctl_output_newline(out);
+        efctl_output_text(out, EFCTL_PLAIN, text ? text : "{}");
+        efctl_output_newline(out);
+        free(text);
+    }
+}
+
 static void
 line(struct efctl_output *out, const char *fmt, const char *text)
 {
@@ -360,4 +378,5 @@ efctl_trace_view(struct efctl_output *out, const json_t *document, const void *c
         efctl_output_newline(out);
     }
     efctl_trace_incomplete(out, efctl_get_array(document, "incomplete"));
+    view_explanations(out, efctl_get_array(document, "explanations"));
 }

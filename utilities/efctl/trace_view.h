@@ -17,12 +17,13 @@ struct efctl_trace_query {
     const char *filter, *condition, *start, *end;
     uint64_t limit;         /* 0: all */
     const char *id;         /* Or its beginning; NULL: any. */
+    bool explain;           /* How each analyzer found its part. */
     bool details;           /* Times, addresses and bytes of each trace as well. */
     const json_t *topology; /* Names of neighbours; NULL: not known. */
     const json_t *status;   /* Of the controller, for hints when there is nothing; NULL: not known. */
 };
 
-/* Draws the answer {"traces", "more", "incomplete"}; `ctx` is a
+/* Draws the answer {"traces", "more", "incomplete", "explanations"}; `ctx` is a
  * struct efctl_trace_query. */
 efctl_view efctl_trace_view;
 
