@@ -18,9 +18,15 @@
 #include "store/multilog_private.h"
 
 /* What it may take of a core for looking as soon as there is something: so many
- * ns per ms, saved up to so many. When all of that is spent, it looks once per
- * ms until it has saved enough to begin again. */
-enum { CREDIT_PER_MS = 18000, MOST_CREDIT = 50 * CREDIT_PER_MS, ENOUGH_CREDIT = 10 * CREDIT_PER_MS };
+ * ns per ms, saved up to so many. When all of that is spent, it is sparing: it
+ * looks once per ms, until it has saved enough at a lower rate, since that costs
+ * something, too. */
+enum {
+    CREDIT_PER_MS = 18000,
+    CREDIT_PER_MS_SPARING = 2000,
+    ENOUGH_CREDIT = 10 * CREDIT_PER_MS,
+    MOST_CREDIT = 50 * CREDIT_PER_MS,
+};
 
 /* --- What the meters need ------------------------------------------------------------ */
 
@@ -358,13 +364,17 @@ static void
 account(struct ef_triggers *t)
 {
     int64_t now_ns = ef_time_mono().ns, busy_ns = ef_time_of_clock(CLOCK_THREAD_CPUTIME_ID).ns;
-    int64_t earned_ns = EF_MIN((now_ns - t->credited_ns) / EF_NS_PER_MS, 1000) * CREDIT_PER_MS +
-                        (now_ns - t->credited_ns) % EF_NS_PER_MS * CREDIT_PER_MS / EF_NS_PER_MS;
-    t->credit_ns += earned_ns - (busy_ns - (int64_t) t->stats.busy_ns);
-    t->credit_ns = EF_MAX(EF_MIN(t->credit_ns, MOST_CREDIT), -MOST_CREDIT);
+    int64_t past_us = EF_MIN((now_ns - t->credited_ns) / EF_NS_PER_US, EF_NS_PER_S / EF_NS_PER_US);
+    if (t->is_sparing) {
+        t->credit_ns += past_us * CREDIT_PER_MS_SPARING / 1000;
+        t->is_sparing = t->credit_ns < ENOUGH_CREDIT;
+    } else {
+        t->credit_ns += past_us * CREDIT_PER_MS / 1000 - (busy_ns - (int64_t) t->stats.busy_ns);
+        t->credit_ns = EF_MAX(EF_MIN(t->credit_ns, MOST_CREDIT), 0);
+        t->is_sparing = !t->credit_ns;
+    }
     t->credited_ns = now_ns;
     t->stats.busy_ns = (uint64_t) busy_ns;
-    t->is_sparing = t->credit_ns < (t->is_sparing ? ENOUGH_CREDIT : 0);
 }
 
 static void

@@ -214,56 +214,6 @@ bench_filters(unsigned n_filters, uint32_t size)
     ef_bench_print(&rows[1]);
 }
 
-/* --- Latency ------------------------------------------------------------------------ */
-
-static int
-compare_u32(const void *a_, const void *b_)
-{
-    uint32_t a = *(const uint32_t *) a_, b = *(const uint32_t *) b_;
-    return (a > b) - (a < b);
-}
-
-/* One record per call, each timed, with the reading of the clock. The records go
- * through all of the memory and once more through some of it. */
-static void
-bench_latency(void)
-{
-    enum { N = 12000000, N_SHARES = 4 };
-    static const double shares[N_SHARES] = {0.5, 0.999, 0.99999, 1};
-    static uint32_t took_ns[N];
-    struct ef_bench rows[N_SHARES];
-    for (unsigned i = 0; i < N_SHARES; i++) {
-        rows[i] = (struct ef_bench){.name = "store.append_latency", .unit = "ns", .lower_is_better = true};
-        rows[i].goal = i == 2 ? 50e3 : i == 3 ? 1e6 : 0;
-        ef_bench_param(&rows[i], "share", shares[i]);
-    }
-    for (int run = 0; run < 5; run++) {
-        struct ef_multilog *log = create(1);
-        struct ef_multilog_writer *writer;
-        if (ef_multilog_writer_open(log, &writer)) {
-            abort();
-        }
-        for (unsigned i = 0; i < N; i++) {
-            struct ef_bench_record record;
-            ef_bench_make_record(i, &record);
-            struct ef_time start = ef_time_mono();
-            if (ef_multilog_append(writer, &record, 1)) {
-                abort();
-            }
-            took_ns[i] = (uint32_t) EF_MIN(ef_time_diff_ns(ef_time_mono(), start), (int64_t) UINT32_MAX);
-        }
-        qsort(took_ns, N, sizeof *took_ns, compare_u32);
-        for (unsigned i = 0; i < N_SHARES; i++) {
-            ef_bench_add(&rows[i], took_ns[(unsigned) (shares[i] * (N - 1))]);
-        }
-        ef_multilog_writer_close(writer);
-        ef_multilog_destroy(log);
-    }
-    for (unsigned i = 0; i < N_SHARES; i++) {
-        ef_bench_print(&rows[i]);
-    }
-}
-
 int
 main(void)
 {
@@ -275,7 +225,6 @@ main(void)
     memset(memory, 1, memory_bytes);
     bench_append(UINT64_C(320) * 31250, BATCH);
     bench_append(4000000, 1);
-    bench_latency();
     for (unsigned n = 1; n <= 64; n *= 4) {
         bench_filters(n, BATCH);
         bench_filters(n, 1);

@@ -6,7 +6,8 @@
  *   to the last record, with 4 indexes and by scan; their counts are checked;
  * - store.append_while_querying: what a writer loses by a reader that never
  *   pauses, in its own processor time;
- * - store.index_bytes: memory of an index per record and per different value.
+ * - store.index_bytes: memory of an index per record, and per different value;
+ * - store.filter_bytes: memory of a filter per match.
  *
  *     bench_store_query [MILLION RECORDS]     only the queries over so many */
 #include <config.h>
@@ -298,8 +299,42 @@ bench_memory(uint64_t n_keys)
         abort();
     }
     struct ef_bench b = {.name = "store.index_bytes", .unit = "bytes/record", .goal = 4, .lower_is_better = true};
+    struct ef_bench per_key = {.name = "store.index_key_bytes", .unit = "bytes/value", .goal = 200};
+    per_key.lower_is_better = true;
     ef_bench_param(&b, "different", (double) n_keys);
+    ef_bench_param(&per_key, "different", (double) n_keys);
+    ef_bench_param(&per_key, "records", (double) stats.n_records);
     ef_bench_add(&b, (double) stats.memory_bytes / (double) stats.n_records);
+    ef_bench_add(&per_key, (double) stats.memory_bytes / (double) EF_MIN(n_keys, stats.n_records));
+    ef_bench_print(&b);
+    if (n_keys >= 65536) { /* With few values, it is all the records that each has. */
+        ef_bench_print(&per_key);
+    }
+    ef_multilog_destroy(log);
+}
+
+/* Of filter `k`, or of one that every record matches. */
+static void
+bench_filter_memory(unsigned k, bool is_all)
+{
+    char text[256] = "";
+    struct ef_multilog *log = create(UINT64_C(400) << 20, 0);
+    struct ef_filter_stats stats;
+    if (!is_all) {
+        ef_bench_filter(k, text, sizeof text);
+    }
+    if (ef_multilog_add_filter(log, "f", text, NULL)) {
+        abort();
+    }
+    append(log, 4000000, BATCH);
+    ef_multilog_flush_derived(log);
+    ef_multilog_filter_stats(log, &stats);
+    uint64_t n = ask(log, text, EF_MULTILOG_BY_SCAN);
+    struct ef_bench b = {.name = "store.filter_bytes", .unit = "bytes/match", .goal = 4, .lower_is_better = true};
+    ef_bench_param_text(&b, "filter", text);
+    ef_bench_param(&b, "matches", (double) n);
+    ef_bench_param(&b, "buckets", (double) stats.n_buckets_kept);
+    ef_bench_add(&b, (double) stats.kept_bytes / (double) n);
     ef_bench_print(&b);
     ef_multilog_destroy(log);
 }
@@ -320,5 +355,9 @@ main(int argc, char **argv)
     bench_memory(256);
     bench_memory(65536);
     bench_memory(1u << 30);
+    bench_filter_memory(0, true);
+    for (unsigned k = 0; k < 5; k++) {
+        bench_filter_memory(k, false);
+    }
     return 0;
 }

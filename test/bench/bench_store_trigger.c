@@ -4,7 +4,9 @@
  *   records of each of the last 13 ms are appended every ms, and nothing fires;
  * - store.alert_latency: from before the append of the record that makes a
  *   condition true to its alert, and to the return of the thread that waits for it;
- * - store.append_triggered: what a writer has left of its speed. */
+ * - store.append_triggered: what a writer has left of its speed.
+ *
+ *     bench_store_trigger [latency]     only that */
 #include <config.h>
 
 #include <pthread.h>
@@ -269,9 +271,10 @@ bench_append(void)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
-    for (unsigned n = 1; n <= 1000; n *= 10) {
+    bool is_all = argc < 2 || strcmp(argv[1], "latency");
+    for (unsigned n = 1; is_all && n <= 1000; n *= 10) {
         for (enum kind kind = ONE; kind < N_KINDS; kind++) {
             bench_cost(n, kind);
         }
@@ -281,6 +284,8 @@ main(void)
         bench_latency(1000, ONE, is_busy);
         bench_latency(1000, DIFFERENT, is_busy);
     }
-    bench_append();
+    if (is_all) {
+        bench_append();
+    }
     return 0;
 }
