@@ -321,6 +321,82 @@ change() { # METHOD BODY [QUERY]
     is "$ADDS_UP"
 }
 
+# --- Again and again -------------------------------------------------------------
+
+# How long something is killed again and again; the full test takes 600.
+KILL_SECONDS=${EF_KILL_SECONDS:-12}
+
+fds_of() { # PID
+    local list=("/proc/$1/fd"/*)
+    echo "${#list[@]}"
+}
+
+rss_of() { # PID, in kB
+    awk '/^VmRSS:/ { print $2 }' "/proc/$1/status"
+}
+
+has_fds() { # PID NUMBER
+    [ "$(fds_of "$1")" -eq "$2" ]
+}
+
+# killed_in_a_loop RESTART MOST PID...: RESTART is a command that kills something with -9 and starts it anew. After some
+# rounds for everything to be in place, the processes PID have as many file descriptors at the end as at the start,
+# and no more than a tenth and 2 MB more memory, or than MOST kB.
+killed_in_a_loop() {
+    local again=$1 most=$2 pid end n=0
+    declare -A fds rss
+    shift 2
+    for ((n = 0; n < 5; n++)); do
+        "$again"
+    done
+    for pid; do
+        fds[$pid]=$(fds_of "$pid")
+        rss[$pid]=$(rss_of "$pid")
+    done
+    end=$((SECONDS + KILL_SECONDS))
+    while [ $SECONDS -lt $end ]; do
+        "$again"
+        n=$((n + 1))
+    done
+    for pid; do
+        until_true has_fds "$pid" "${fds[$pid]}"
+        echo "# process $pid: ${fds[$pid]} file descriptors, ${rss[$pid]} kB at first, $(rss_of "$pid") kB after $n times" >&3
+        [ "$(rss_of "$pid")" -le $((rss[$pid] * 11 / 10 + 2048)) ] || [ "$(rss_of "$pid")" -le "$most" ]
+    done
+}
+
+again_analyzer() {
+    kill -KILL "${ANALYZERS[2]}"
+    wait "${ANALYZERS[2]}" || :
+    start_analyzer 2
+    is '.analyzers | length == 3' # It answers meanwhile.
+}
+
+again_reshuffler() {
+    kill -KILL "$RESHUFFLER"
+    wait "$RESHUFFLER" || :
+    start_reshuffler
+}
+
+@test "an analyzer is killed again and again: memory and file descriptors of the reshuffler stay flat" {
+    start_traffic
+    killed_in_a_loop again_analyzer 0 "$RESHUFFLER"
+    end_traffic
+    # It failed so often that it stays away for longer and longer, then is trusted again (health.h).
+    until_true state_is 2 up
+    until_true is_settled
+    is "$ADDS_UP"
+}
+
+@test "a reshuffler is killed again and again: memory and file descriptors of the analyzers stay flat" {
+    start_traffic
+    # Theirs grows while they fill their stores of traces, up to --memory.
+    killed_in_a_loop again_reshuffler $((64 << 10)) "${ANALYZERS[1]}" "${ANALYZERS[3]}"
+    end_traffic
+    until_true is_settled
+    is "$ADDS_UP"
+}
+
 @test "the link of the switches goes down and up: the source waits for it" {
     start_traffic
     ip -n "$NS-r" link set r0 down

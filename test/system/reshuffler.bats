@@ -272,6 +272,45 @@ flows_of() { # FILE
     status_is "$ADDS_UP and .copies_sent == $n and .drops.not_our_vip == $m"
 }
 
+# make_fragments IN OUT: each copy as the first of two fragments, and as the second.
+make_fragments() {
+    python3 - "$1" "$2" <<'EOF'
+import struct, sys
+
+def checksum(header):
+    total = sum(struct.unpack("!10H", header))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return ~total & 0xffff
+
+data = open(sys.argv[1], "rb").read()
+out = [data[:24]]
+at = 24
+while at < len(data):
+    length = struct.unpack("<I", data[at + 8:at + 12])[0]
+    frame = data[at + 16:at + 16 + length]
+    for field in (0x2000, 0x0003):  # More fragments; the offset 24.
+        ip = frame[14:20] + struct.pack("!H", field) + frame[22:24] + b"\0\0" + frame[26:34]
+        ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
+        out += [data[at:at + 16], frame[:14], ip, frame[34:]]
+    at += 16 + length
+open(sys.argv[2], "wb").write(b"".join(out))
+EOF
+}
+
+@test "fragments of copies are refused, and counted as that" {
+    local n
+    n=$(make_copies "$D/whole.pcap" "$VIP" 10 5 2)
+    make_fragments "$D/whole.pcap" "$D/fragments.pcap"
+    [ "$(tshark -r "$D/fragments.pcap" -o ip.check_checksum:TRUE -Y 'ip.checksum.status == 1 && (ip.flags.mf == 1 || ip.frag_offset > 0)' \
+        2>/dev/null | wc -l)" -eq $((2 * n)) ]
+    start_ipv4
+    send "$D/fragments.pcap"
+    send "$D/whole.pcap"
+    until_true status_is ".copies_received == 3 * $n"
+    status_is "$ADDS_UP and .copies_sent == $n and .drops.outer_fragment == 2 * $n"
+}
+
 @test "the kernel does not answer copies while the reshuffler runs" {
     ! ip -n "$NS-r" link show gre0 >/dev/null 2>&1 || skip "the ip_gre module is loaded: it answers GRE itself"
     make_copies "$D/in.pcap" "$VIP" 10 1 2
