@@ -50,13 +50,23 @@ class Fabric:
         return here or [h for h in self.hosts if h["switch"] != link[0]]
 
 
-def says(pattern):
-    return lambda text: re.search(pattern, text) is not None
+def _addresses_in(text):
+    return set(re.findall(r"\b\d+\.\d+\.\d+\.\d+(?:/\d+)?\b", text))
+
+
+def says(pattern, addresses=()):
+    """The text has the pattern, and of addresses these alone: no narrower class."""
+    return lambda text: re.search(pattern, text) is not None and _addresses_in(text) == set(addresses)
 
 
 def says_about(number):
-    """The text has a number that is nearly this one: a bisection ends somewhere."""
-    return lambda text: any(abs(int(n) - number) <= number / 10 for n in re.findall(r"\b[0-9]+\b", text))
+    """The text has a number that is nearly this one, since a bisection ends somewhere, and no address."""
+
+    def check(text):
+        numbers = [int(n) for n in re.findall(r"\b[0-9]+\b", text)]
+        return not _addresses_in(text) and any(abs(n - number) <= number / 10 for n in numbers)
+
+    return check
 
 
 def _link(fabric, rng):
@@ -75,7 +85,7 @@ def _subset(fabric, rng, link):
         [
             ([], says(r"all packets")),
             (["--match", "tcp"], says(r"(?i)\btcp\b")),
-            (["--match", "tcp && ip.dst == " + host["address"]], says(re.escape(host["address"]))),
+            (["--match", "tcp && ip.dst == " + host["address"]], says(r"(?i)\btcp\b", [host["address"]])),
             (["--match", "tcp.dstport == 5001"], says(r"\b5001\b")),
         ]
     )
