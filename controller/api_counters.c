@@ -260,7 +260,7 @@ on_counter_removed(void *ctx, int status, json_t *answer)
     if (status != 200 && change->was_kept) {
         json_decref(answer);
         status = 200;
-        answer = json_pack("{s:s}", "name", change->name);
+        answer = json_pack("{s:s}", "removed", change->name);
     }
     ef_http_reply_json(change->http, status, answer);
     change_free(change);

@@ -1,6 +1,7 @@
 # All but main.c, so that the unit tests can link it.
 noinst_LIBRARIES += controller/libcontroller.a
 controller_libcontroller_a_SOURCES = \
+	controller/added_switches.c controller/added_switches.h \
 	controller/access.c controller/access.h controller/access_private.h \
 	controller/alerts.c controller/alerts.h \
 	controller/api_access.c \
@@ -12,6 +13,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/api_probes.c \
 	controller/api_rules.c \
 	controller/api_status.c \
+	controller/api_switches.c \
 	controller/api_traces.c \
 	controller/ask_analyzers.c controller/ask_analyzers.h \
 	controller/collection.c controller/collection.h \

@@ -26,8 +26,9 @@ struct controller {
     struct event_base *base;
     struct configuration configuration;
     struct topology topology;
-    struct managed_switch **switches; /* As many as the topology has. */
+    struct managed_switch **switches; /* Those of the topology, by their number there; then those added at run time. */
     size_t n_switches;
+    struct added_switches *added_switches;
     struct ef_http_server *http;
     struct state_store *state; /* What must not be forgotten; and who is active. */
     struct access_control *access;
@@ -56,6 +57,7 @@ void api_probes_add(struct controller *c);
 void api_rules_add(struct controller *c);
 void api_status_add(struct controller *c);
 void api_counters_add(struct controller *c);
+void api_switches_add(struct controller *c);
 void api_load_add(struct controller *c);
 void api_alerts_add(struct controller *c);
 void api_diagnoses_add(struct controller *c);

@@ -106,3 +106,10 @@ everflow_row_update(const char *uuid, const json_t *desired)
                      "Everflow", "where", "_uuid", "==", "uuid", uuid, "external_ids", "includes", "map", "owner",
                      EVERFLOW_OWNER, "row", desired);
 }
+
+json_t *
+everflow_row_remove(const char *uuid)
+{
+    return json_pack("[{s:s, s:s, s:[[s, s, [s, s]]], s:{s:[s, []]}}]", "op", "update", "table", "Open_vSwitch",
+                     "where", "everflow", "includes", "uuid", uuid, "row", "everflow", "set");
+}

@@ -34,4 +34,7 @@ json_t *everflow_row_show_map(const json_t *row, const char *column);
 json_t *everflow_row_insert(const json_t *desired);
 json_t *everflow_row_update(const char *uuid, const json_t *desired);
 
+/* Takes the row, if it is the one that is in force, out of force: the switch deletes it. */
+json_t *everflow_row_remove(const char *uuid);
+
 #endif

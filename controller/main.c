@@ -14,6 +14,7 @@
 #include "base/signals.h"
 #include "controller/alerts.h"
 #include "controller/collection.h"
+#include "controller/added_switches.h"
 #include "controller/controller.h"
 #include "controller/counter_keeper.h"
 #include "controller/diagnoses.h"
@@ -113,6 +114,7 @@ start_switches(struct controller *c, struct ef_error *err)
         managed_switch_set_active(c->switches[c->n_switches], state_is_active(c->state));
     }
     state_watch_role(c->state, on_role_changed, c);
+    c->added_switches = added_switches_create(c);
     return 0;
 }
 
@@ -198,6 +200,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
                       (unsigned) c->configuration.watchers.probes_per_s, c->started);
     api_diagnoses_add(c);
     api_status_add(c);
+    api_switches_add(c);
     c->counter_keeper = counter_keeper_create(c);
     api_counters_add(c);
     api_load_add(c);
@@ -231,6 +234,7 @@ stop(struct controller *c, struct ef_control *control)
     steering_stop(c->steering);
     topology_push_stop(c->push);
     rule_sets_destroy(c->rule_sets);
+    added_switches_destroy(c->added_switches);
     for (size_t i = 0; i < c->n_switches; i++) {
         managed_switch_destroy(c->switches[i]);
     }

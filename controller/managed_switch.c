@@ -16,7 +16,7 @@
 #include "net/ovsdb_client.h"
 #include "net/ovsdb_value.h"
 
-enum { WRITE_INTERVAL_MS = 500, REFUSED_INTERVAL_MS = 5000 };
+enum { WRITE_INTERVAL_MS = 500, REFUSED_INTERVAL_MS = 5000, RELEASE_S = 2 };
 
 /* A row that others changed so many times, each at most so long after the one
  * before, is one that somebody else puts right, too. */
@@ -43,7 +43,11 @@ struct managed_switch {
     bool was_right;         /* The row, when we saw it last. */
     unsigned n_changes;     /* By others, in a row. */
     struct ef_time changed; /* The last of them, monotonic. */
-    uint64_t n_writes, n_refusals;
+    uint64_t n_writes, n_refusals, n_drifts;
+    struct ef_time drifted; /* Real time; of the last of n_drifts. */
+    char drift[200];        /* What it was. */
+    void (*released)(void *ctx);
+    void *released_ctx;
 };
 
 /* --- State ---------------------------------------------------------------- */
@@ -138,6 +142,25 @@ write_row(struct managed_switch *s, json_t *operations)
     }
 }
 
+/* True if the switch has the bridge that the topology says. */
+static bool
+has_bridge(const struct managed_switch *s)
+{
+    const char *uuid;
+    json_t *bridge;
+    if (!s->node->bridge) {
+        return true;
+    }
+    json_object_foreach(ef_ovsdb_client_rows(s->client, "Bridge"), uuid, bridge)
+    {
+        const char *name = json_string_value(json_object_get(bridge, "name"));
+        if (name && !strcmp(name, s->node->bridge)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The row is as it should be; what does the switch itself say of it? */
 static void
 judge_status(struct managed_switch *s, const json_t *row)
@@ -149,6 +172,11 @@ judge_status(struct managed_switch *s, const json_t *row)
     if (state && !strcmp(state, "error")) {
         set_state(s, ERROR, error ? error : "the switch reports an error without a reason");
     } else if (everflow_rules_refused(json_object_get(row, "rules"), rule_rows(s), refused, sizeof refused)) {
+        set_state(s, ERROR, refused);
+    } else if (!has_bridge(s)) {
+        snprintf(refused, sizeof refused,
+                 "it has no bridge '%.100s', which the topology names; efctl switch show lists its bridges",
+                 s->node->bridge);
         set_state(s, ERROR, refused);
     } else {
         set_state(s, CONFIGURED, "");
@@ -169,11 +197,34 @@ is_disputed(const struct managed_switch *s)
     return s->n_changes >= DISPUTE_CHANGES && since_change_ms(s) < DISPUTE_MS;
 }
 
+/* What of the row (NULL: it is gone) is not as it should be, into s->drift. */
+static void
+note_difference(struct managed_switch *s, const json_t *row)
+{
+    const char *column;
+    json_t *wanted;
+    int n = snprintf(s->drift, sizeof s->drift, "%s", row ? "" : "the row was removed");
+    json_object_foreach(row ? s->desired : NULL, column, wanted)
+    {
+        bool fits = n >= 0 && (size_t) n < sizeof s->drift;
+        if (fits && !ef_ovsdb_value_equal(json_object_get(row, column), wanted)) {
+            n += snprintf(s->drift + n, sizeof s->drift - (size_t) n, "%s%s", n ? ", " : "", column);
+        }
+    }
+    if (!*s->drift) {
+        snprintf(s->drift, sizeof s->drift, "rules");
+    }
+}
+
 /* Two that put the row right in turns would do so for ever, each finding it
  * configured half of the time. */
 static void
-note_change_by_others(struct managed_switch *s)
+note_change_by_others(struct managed_switch *s, const json_t *row)
 {
+    s->n_drifts++;
+    s->drifted = ef_time_real();
+    note_difference(s, row);
+    ef_log_warn("switches", "%s: changed by others: %s", s->node->name, s->drift);
     s->n_changes = since_change_ms(s) < DISPUTE_MS ? s->n_changes + 1 : 1;
     s->changed = ef_time_mono();
     if (is_disputed(s)) {
@@ -222,6 +273,9 @@ static void
 reconcile_rows(struct managed_switch *s)
 {
     json_t *row;
+    if (s->released) {
+        return;
+    }
     if (!root_row(s)) {
         set_state(s, ERROR, "the database has no root row; start ovs-vswitchd, or run ovs-vsctl init");
         return;
@@ -247,7 +301,7 @@ reconcile_rows(struct managed_switch *s)
         return;
     }
     if (was_right) {
-        note_change_by_others(s);
+        note_change_by_others(s, row);
     }
     if (s->refusal[0]) {
         set_state(s, ERROR, s->refusal);
@@ -293,7 +347,9 @@ managed_switch_create(struct event_base *base, const struct topology_switch *nod
                       struct ef_error *err)
 {
     static const char absent[] = "this Open vSwitch has no Everflow table; it needs the patched build";
-    static const char *const root_columns[] = {"everflow", NULL};
+    static const char *const root_columns[] = {"everflow", "ovs_version", "external_ids", NULL};
+    static const char *const bridge_columns[] = {"name", "datapath_type", "ports", NULL};
+    static const char *const port_columns[] = {"name", NULL};
     static const char *const everflow_columns[] = {
         "source_ip",    "targets",      "encap",     "classes", "debug_dscp",    "sample_bits",
         "truncate",     "sample_value", "rate_kpps", "decap",   "probe_sources", "burst",
@@ -301,10 +357,10 @@ managed_switch_create(struct event_base *base, const struct topology_switch *nod
         "egress",       "drop_copies",  "rules",     NULL};
     static const char *const rule_columns[] = {"name",         "match",  "action",     "sample_bits", "idle_timeout",
                                                "hard_timeout", "status", "statistics", NULL};
-    static const struct ef_ovsdb_table tables[] = {{"Open_vSwitch", root_columns, absent},
-                                                   {"Everflow", everflow_columns, absent},
-                                                   {"Everflow_Rule", rule_columns, absent},
-                                                   {0}};
+    static const struct ef_ovsdb_table tables[] = {
+        {"Open_vSwitch", root_columns, absent},  {"Everflow", everflow_columns, absent},
+        {"Everflow_Rule", rule_columns, absent}, {"Bridge", bridge_columns, absent},
+        {"Port", port_columns, absent},          {0}};
     struct managed_switch *s = calloc(1, sizeof *s);
     if (!s || !(s->hold = evtimer_new(base, on_hold_over, s)) ||
         !(s->desired = everflow_row_desired(settings, node->loopback, node->loopback6))) {
@@ -342,6 +398,44 @@ managed_switch_destroy(struct managed_switch *s)
         free(s);
     }
 }
+
+/* --- Ending it ------------------------------------------------------------ */
+
+static void
+on_release_over(evutil_socket_t fd, short what, void *arg)
+{
+    struct managed_switch *s = arg;
+    s->released(s->released_ctx);
+}
+
+static void
+on_row_removed(void *ctx, const char *error)
+{
+    struct managed_switch *s = ctx;
+    if (error) {
+        ef_log_warn("switches", "%s: its Everflow row stays: %s", s->node->name, error);
+    }
+    event_active(s->hold, EV_TIMEOUT, 1);
+}
+
+void
+managed_switch_release(struct managed_switch *s, void (*done)(void *ctx), void *ctx)
+{
+    static const struct timeval deadline = {.tv_sec = RELEASE_S};
+    json_t *row;
+    const char *uuid = everflow_row(s, &row);
+    s->released = done;
+    s->released_ctx = ctx;
+    event_del(s->hold);
+    event_assign(s->hold, event_get_base(s->hold), -1, 0, on_release_over, s);
+    event_add(s->hold, &deadline);
+    if (!s->is_active || !row || !everflow_row_is_ours(row) ||
+        ef_ovsdb_client_transact(s->client, everflow_row_remove(uuid), on_row_removed, s)) {
+        event_active(s->hold, EV_TIMEOUT, 1);
+    }
+}
+
+/* --- What it should be ---------------------------------------------------- */
 
 void
 managed_switch_set_active(struct managed_switch *s, bool is_active)
@@ -432,16 +526,70 @@ managed_switch_statistics(const struct managed_switch *s)
     return everflow_row_show_map(row, "statistics");
 }
 
+uint64_t
+managed_switch_drifts(const struct managed_switch *s)
+{
+    return s->n_drifts;
+}
+
+static json_t *
+drift_show(const struct managed_switch *s)
+{
+    char last[EF_TIME_TEXT_SIZE];
+    return json_pack("{s:I, s:s?, s:s?}", "count", (json_int_t) s->n_drifts, "last",
+                     s->n_drifts ? ef_time_format(s->drifted, last) : NULL, "what", s->n_drifts ? s->drift : NULL);
+}
+
+/* The names of the ports whose UUIDs `set` has. */
+static json_t *
+port_names(const struct managed_switch *s, const json_t *set)
+{
+    json_t *names = json_array(), *uuids = ef_ovsdb_set_elements(set), *element;
+    const json_t *ports = ef_ovsdb_client_rows(s->client, "Port");
+    size_t i;
+    json_array_foreach(uuids, i, element)
+    {
+        const char *uuid = ef_ovsdb_uuid(element);
+        json_t *name = uuid ? json_object_get(json_object_get(ports, uuid), "name") : NULL;
+        if (json_is_string(name)) {
+            json_array_append(names, name);
+        }
+    }
+    json_decref(uuids);
+    return names;
+}
+
+json_t *
+managed_switch_discovered(const struct managed_switch *s)
+{
+    json_t *root = root_row(s), *bridges = json_array(), *bridge;
+    const char *uuid;
+    json_object_foreach(ef_ovsdb_client_rows(s->client, "Bridge"), uuid, bridge)
+    {
+        json_t *shown = json_pack("{s:O?, s:O?}", "name", json_object_get(bridge, "name"), "datapath_type",
+                                  json_object_get(bridge, "datapath_type"));
+        json_object_set_new(shown, "ports", port_names(s, json_object_get(bridge, "ports")));
+        json_array_append_new(bridges, shown);
+    }
+    json_t *version = ef_ovsdb_set_elements(json_object_get(root, "ovs_version"));
+    json_t *ids = ef_ovsdb_map_object(json_object_get(root, "external_ids"));
+    json_t *all = json_pack("{s:O?, s:O?, s:o}", "ovs_version", json_array_get(version, 0), "hostname",
+                            json_object_get(ids, "hostname"), "bridges", bridges);
+    json_decref(version);
+    json_decref(ids);
+    return all;
+}
+
 json_t *
 managed_switch_show(const struct managed_switch *s)
 {
     char since[EF_TIME_TEXT_SIZE];
     json_t *row;
     everflow_row(s, &row);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s, s:o, s:o, s:o, s:o}", "name", s->node->name, "address",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s, s:o, s:o, s:o, s:o, s:o}", "name", s->node->name, "address",
                      s->node->loopback, "ovsdb", s->node->ovsdb, "state", state_names[s->state], "error",
                      s->error[0] ? s->error : NULL, "since", ef_time_format(s->since, since), "config",
                      row ? everflow_row_show(row) : json_null(), "statistics", everflow_row_show_map(row, "statistics"),
                      "status", everflow_row_show_map(row, "status"), "rules",
-                     everflow_rules_show(json_object_get(row, "rules"), rule_rows(s)));
+                     everflow_rules_show(json_object_get(row, "rules"), rule_rows(s)), "drift", drift_show(s));
 }

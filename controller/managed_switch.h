@@ -29,6 +29,10 @@ int managed_switch_create(struct event_base *base, const struct topology_switch 
                           struct managed_switch **out, struct ef_error *err);
 void managed_switch_destroy(struct managed_switch *s); /* NULL is fine. */
 
+/* It is managed no longer: our row is taken away, if we may and can; `done`, which
+ * comes from the event loop, at most 2 s later, destroys it. */
+void managed_switch_release(struct managed_switch *s, void (*done)(void *ctx), void *ctx);
+
 /* Only while this controller is the active one (it is not at first) does it write. */
 void managed_switch_set_active(struct managed_switch *s, bool is_active);
 
@@ -52,6 +56,13 @@ uint64_t managed_switch_refusals(const struct managed_switch *s);
 
 /* What GET /v1/switches shows of it (new reference). */
 json_t *managed_switch_show(const struct managed_switch *s);
+
+/* What the switch has: {"ovs_version", "hostname", "bridges": [{"name", "datapath_type", "ports": [names]}]} (new
+ * reference; empty if it cannot be reached). */
+json_t *managed_switch_discovered(const struct managed_switch *s);
+
+/* How often others changed what we had put right. */
+uint64_t managed_switch_drifts(const struct managed_switch *s);
 
 /* The statistics column as an object (new reference; empty if unknown). */
 json_t *managed_switch_statistics(const struct managed_switch *s);

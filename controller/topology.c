@@ -23,6 +23,7 @@ read_switch(const struct doc_place *place, struct topology_switch *s, struct ef_
         doc_string(place, "ovsdb", NULL, &s->ovsdb, err)) {
         return -EINVAL;
     }
+    s->bridge = json_string_value(json_object_get(place->value, "bridge"));
     if (ef_address_parse(s->loopback, s->address)) {
         struct doc_place loopback = doc_member(place, "loopback");
         return doc_error(&loopback, err, "'%.60s' is not an IP address", s->loopback);
@@ -129,6 +130,7 @@ topology_free(struct topology *t)
 {
     free(t->switches);
     free(t->by_address);
+    free(t->added);
     json_decref(t->document);
     memset(t, 0, sizeof *t);
 }
@@ -140,6 +142,9 @@ topology_find_address(const struct topology *t, const uint8_t address[16])
     memcpy(key.address, address, sizeof key.address);
     found = t->n_switches ? bsearch(&pointer, t->by_address, t->n_switches, sizeof *t->by_address, compare_addresses)
                           : NULL;
+    for (size_t i = 0; !found && i < t->n_added; i++) {
+        found = memcmp(t->added[i]->address, address, sizeof key.address) ? NULL : &t->added[i];
+    }
     return found ? *found : NULL;
 }
 

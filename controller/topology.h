@@ -5,8 +5,8 @@
  *     if (topology_load("topology.json", &topology, &err)) fail;
  *     const struct topology_switch *s = topology_find(topology, "10.255.0.1");
  *
- * Immutable once loaded. Only what the controller uses is checked; the document
- * as a whole is handed on to those who ask for it. */
+ * Immutable once loaded, but for switches that are added at run time. Only what the controller uses is checked; the
+ * document as a whole is handed on to those who ask for it. */
 #ifndef CONTROLLER_TOPOLOGY_H
 #define CONTROLLER_TOPOLOGY_H
 
@@ -19,6 +19,7 @@
 struct topology_switch {
     const char *name, *loopback, *ovsdb; /* Borrowed from the document. */
     const char *loopback6;               /* IPv6 beside an IPv4 loopback, or NULL. */
+    const char *bridge;                  /* That it should have, or NULL. */
     uint8_t address[16];                 /* The loopback; IPv4 mapped. */
 };
 
@@ -27,6 +28,8 @@ struct topology {
     struct topology_switch *switches; /* In the document's order. */
     size_t n_switches;
     struct topology_switch **by_address; /* Sorted. */
+    struct topology_switch **added;      /* Not in the document: see added_switches.h, whose they are. */
+    size_t n_added;
 };
 
 /* Reads and checks `file`. Returns 0, or -EINVAL or -ENOMEM with `err`, which

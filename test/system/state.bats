@@ -145,3 +145,74 @@ start_prober() {
     is_order done 7
     [ "$(wc -l <taken)" = 1 ] # The prober was told once.
 }
+
+efctl() { "$EF_BUILD/utilities/efctl/efctl" --controller "unix:$PWD/c1.sock" "$@"; }
+shows() { # JQ_CONDITION: of switch s2, as c1 says
+    ask c1 /v1/switches/s2 | jq -e "$1" >/dev/null
+}
+
+@test "switches are added and removed while the controller runs, and kept" {
+    start_switch s1
+    start_state
+    configure '"unix:\($dir)/state.sock"'
+    start_switch s2
+    start_controller c1
+    wait_until 10 is_role c1 active
+    run -1 efctl switch add "unix:$PWD/s2.sock"
+    [[ "$output" == *"source_ip: missing; it cannot be told from 'unix:"* ]]
+    run -1 efctl switch add nonsense
+    run -1 efctl switch add ssl:10.0.0.5:6640
+    [[ "$output" == *'needs "tls"'* ]]
+    run -1 efctl switch add "unix:$PWD/s2.sock" --source-ip 10.255.0.1
+    [[ "$output" == *"10.255.0.1 is the address of switch 's1'"* ]]
+    run -1 efctl switch add "unix:$PWD/s2.sock" --source-ip 10.255.0.2 --name s1
+    [[ "$output" == *"there is a switch 's1' already"* ]]
+    run -1 efctl switch add "unix:$PWD/s2.sock" --source-ip 10.255.0.2 --name 'a b'
+    run -0 efctl switch add "unix:$PWD/s2.sock" --source-ip 10.255.0.2 --name s2
+    [ "$output" = "s2 is managed now, with source address 10.255.0.2" ]
+    wait_until 5 is_switch c1 configured
+    wait_until 2 shows '.state == "configured" and .address == "10.255.0.2"'
+    # What it has.
+    vsctl s2 -- add-br br0 -- set bridge br0 datapath_type=netdev -- add-port br0 p1
+    wait_until 2 shows '.bridges == [{name: "br0", datapath_type: "netdev", ports: ["br0", "p1"]}] or .bridges == [{name: "br0", datapath_type: "netdev", ports: ["p1", "br0"]}]'
+    # What others change is put right, and told.
+    shows '.drift.count == 0'
+    vsctl s2 set Everflow "$(vsctl s2 get Open_vSwitch . everflow)" truncate=77
+    wait_until 2 shows '.drift.count == 1 and .drift.what == "truncate" and .config.truncate == 0'
+    vsctl s2 clear Open_vSwitch . everflow
+    wait_until 2 shows '.drift.count == 2 and .drift.what == "the row was removed" and .state == "configured"'
+    efctl switch show s2 | grep -q '^changed by others *2 times, last .*: the row was removed'
+    efctl switch | grep -q '^s2 '
+    # After everybody's death it is still managed.
+    kill_daemon c1 KILL
+    kill_daemon state KILL
+    kill_daemon s2 KILL
+    SWITCHES=()
+    start_state
+    start_controller c1
+    wait_until 5 is_role c1 active
+    shows '.state == "unreachable" and .bridges == []'
+    start_switch s2 # With an empty database.
+    wait_until 2 has_row s2
+    # Removed, it has none of us any more.
+    run -0 efctl switch remove s2
+    wait_until 2 row_is_gone s2
+    run -1 efctl switch show s2
+    run -1 efctl switch remove s1
+    [[ "$output" == *"is in the topology file"* ]]
+    wait_until 5 is_switch c1 configured
+}
+
+row_is_gone() { [ "$(vsctl "$1" get Open_vSwitch . everflow)" = "[]" ]; }
+
+@test "a bridge that the topology names and the switch lacks is told" {
+    start_switch s1
+    configure
+    jq '.switches[0].bridge = "br7"' topology.json >t.json
+    mv t.json topology.json
+    start_controller c1
+    wait_until 5 is_switch c1 error
+    ask c1 /v1/switches | jq -e '.switches[0].error | contains("no bridge '"'br7'"'")'
+    vsctl s1 add-br br7
+    wait_until 2 is_switch c1 configured
+}

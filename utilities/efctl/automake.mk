@@ -18,6 +18,7 @@ utilities_efctl_libefctl_a_SOURCES = \
 	utilities/efctl/status.c \
 	utilities/efctl/store.c \
 	utilities/efctl/store_view.c utilities/efctl/store_view.h \
+	utilities/efctl/switch.c \
 	utilities/efctl/switches.c \
 	utilities/efctl/table.c utilities/efctl/table.h \
 	utilities/efctl/text.c utilities/efctl/text.h \

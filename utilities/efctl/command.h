@@ -36,8 +36,9 @@ struct efctl_command {
     int (*run)(struct efctl_context *context, int argc, char *argv[]);
 };
 
-extern const struct efctl_command efctl_trace, efctl_probe, efctl_store, efctl_switches, efctl_topology, efctl_status,
-    efctl_daemon, efctl_pki, efctl_counters, efctl_alert, efctl_diagnose, efctl_load, efctl_token, efctl_audit;
+extern const struct efctl_command efctl_trace, efctl_probe, efctl_store, efctl_switch, efctl_switches, efctl_topology,
+    efctl_status, efctl_daemon, efctl_pki, efctl_counters, efctl_alert, efctl_diagnose, efctl_load, efctl_token,
+    efctl_audit;
 
 /* --controller, for a struct efctl_context. */
 extern const struct ef_option efctl_controller_options[];

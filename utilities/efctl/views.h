@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "utilities/efctl/output.h"
 
+efctl_view efctl_switch_view;   /* GET /v1/switches/NAME; ctx: the time now, struct ef_time * */
 efctl_view efctl_switches_view; /* GET /v1/switches; ctx: the time now, struct ef_time * */
 efctl_view efctl_probe_view;    /* GET /v1/probes/ID; ctx unused */
 efctl_view efctl_probes_view;   /* GET /v1/probes; ctx: the time now, struct ef_time * */

@@ -111,6 +111,8 @@ switches(void **state)
     check("switches", "switches", efctl_switches_view, &now, false, false);
     check("switches-errors", "switches-errors", efctl_switches_view, &now, false, false);
     check("switches-none", "switches-none", efctl_switches_view, &now, false, false);
+    check("switch", "switch", efctl_switch_view, &now, false, false);
+    check("switch-none", "switch-none", efctl_switch_view, &now, false, false);
 }
 
 static void
@@ -163,10 +165,14 @@ small_views(void **state)
         const char *name;
         efctl_view *view;
     } cases[] = {
-        {"topology", efctl_topology_view},       {"topology-wide", efctl_topology_view},
-        {"topology-empty", efctl_topology_view}, {"status", efctl_status_view},
-        {"status-bad", efctl_status_view},       {"status-empty", efctl_status_view},
-        {"tokens", efctl_tokens_view},           {"tokens-none", efctl_tokens_view},
+        {"topology", efctl_topology_view},
+        {"topology-wide", efctl_topology_view},
+        {"topology-empty", efctl_topology_view},
+        {"status", efctl_status_view},
+        {"status-bad", efctl_status_view},
+        {"status-empty", efctl_status_view},
+        {"tokens", efctl_tokens_view},
+        {"tokens-none", efctl_tokens_view},
         {"audit", efctl_audit_view},
     };
     for (size_t i = 0; i < EF_ARRAY_SIZE(cases); i++) {
