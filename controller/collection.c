@@ -16,7 +16,8 @@ enum {
     EVERY_MS = 500,
     STATISTICS_MS = 12000, /* Switches tell their statistics each 5 s, by default. */
     TOLERANCE = 1,         /* Copies: one that is just on its way. */
-    DELAYED_STEPS = 3,     /* How uneven the delay of statistics is, in EVERY_MS. */
+    SHORT_WINDOW = 4,
+    DELAYED_STEPS = 3, /* How uneven the delay of statistics is, in EVERY_MS. */
 };
 
 struct collection {
@@ -25,7 +26,9 @@ struct collection {
     struct fan_out *asking;
     json_t *sent;                     /* By analyzer: what reshufflers sent to it. */
     json_t *gathered;                 /* By switch address: what they got of it. */
+    int64_t n_sent, n_unsendable;     /* Copies, all analyzers together; those that were too large for the way there. */
     bool is_whole;                    /* All reshufflers answered. */
+    struct collection_gap all;        /* All reshufflers to all analyzers: the exact one. */
     struct collection_gap *analyzers; /* As the configuration has them. */
     struct collection_gap *switches;  /* Reshufflers to analyzers, and switch to reshufflers; as the topology. */
     struct collection_gap *uplinks;
@@ -37,29 +40,35 @@ struct collection {
 
 /* --- One difference ---------------------------------------------------------- */
 
+static int64_t
+largest_recent(const struct collection_gap *g, unsigned window)
+{
+    int64_t most = INT64_MIN;
+    for (unsigned i = 1; i <= EF_MIN(g->n, window); i++) {
+        most = EF_MAX(most, g->recent[(g->n - i) % COLLECTION_WINDOW]);
+    }
+    return most;
+}
+
 void
 collection_gap_note(struct collection_gap *g, int64_t first, int64_t second, int64_t delay_ms, struct ef_time now)
 {
     int64_t gap = first - second;
-    bool began_anew = g->is_known && (first < g->first || second < g->second);
-    g->step = EF_MAX(g->step - g->step / 8, g->is_known && !began_anew ? second - g->second : 0);
+    bool begins = !g->n, began_anew = g->n && second < g->second;
+    g->step = EF_MAX(g->step - g->step / 8, begins || began_anew ? 0 : second - g->second);
+    int64_t tolerance = TOLERANCE + (delay_ms ? DELAYED_STEPS * g->step : g->step / 2);
+    if (begins || began_anew) {
+        g->n = 0;
+        g->learn_until = ef_time_add_ms(now, delay_ms);
+        g->last = began_anew ? now : g->last; /* Who begins anew has lost what was on its way. */
+    } else if (!ef_time_before(now, g->learn_until)) {
+        int64_t growth = gap - largest_recent(g, delay_ms ? COLLECTION_WINDOW : SHORT_WINDOW);
+        g->lost += growth > tolerance ? growth : 0;
+        g->last = growth > tolerance ? now : g->last;
+    }
     g->first = first;
     g->second = second;
-    if (!g->is_known || began_anew) {
-        /* Who begins anew has lost what was on its way. */
-        g->last = began_anew ? now : g->last;
-        g->is_known = true;
-        g->most = gap;
-        g->learn_until = ef_time_add_ms(now, delay_ms);
-        return;
-    }
-    bool learns = ef_time_before(now, g->learn_until);
-    int64_t tolerance = learns ? 0 : TOLERANCE + (delay_ms ? DELAYED_STEPS * g->step : g->step / 2);
-    if (gap > g->most + tolerance) {
-        g->lost += learns ? 0 : gap - g->most;
-        g->last = learns ? g->last : now;
-        g->most = gap;
-    }
+    g->recent[g->n++ % COLLECTION_WINDOW] = gap;
 }
 
 static bool
@@ -89,6 +98,10 @@ add_reshuffler(struct collection *o, const json_t *status)
             add(o->sent, name, json_integer_value(json_object_get(entry, "copies")));
         }
     }
+    const json_t *drops = json_object_get(status, "drops");
+    o->n_sent += json_integer_value(json_object_get(status, "copies_sent"));
+    o->n_unsendable += json_integer_value(json_object_get(drops, "too_big")) +
+                       json_integer_value(json_object_get(drops, "send_failed"));
     json_object_foreach(json_object_get(status, "switches"), address, entry)
     {
         add(o->gathered, address, json_integer_value(json_object_get(entry, "received")));
@@ -119,7 +132,8 @@ note_switch(struct collection *o, size_t i, const json_t *received, struct ef_ti
         o->heard[i] = (struct heard){gathered, now};
     }
     if (received) {
-        collection_gap_note(&o->switches[i], gathered, json_integer_value(json_object_get(received, address)), 0, now);
+        collection_gap_note(&o->switches[i], gathered - o->n_unsendable,
+                            json_integer_value(json_object_get(received, address)), 0, now);
     }
     if (statistic(c->switches[i], "copies", &made)) {
         collection_gap_note(&o->uplinks[i], made, gathered, STATISTICS_MS, now);
@@ -139,21 +153,26 @@ on_analyzers(void *ctx, const struct fan_out_answer answers[], size_t n)
     struct collection *o = ctx;
     struct ef_time now = ef_time_mono();
     json_t *received = json_object(); /* By switch address. */
+    int64_t n_received = 0;
     bool all = true;
     o->asking = NULL;
     for (size_t i = 0; i < n; i++) {
         const char *address;
         const json_t *entry, *sent = json_object_get(o->sent, answers[i].peer->name);
         all = all && !*answers[i].error;
+        n_received += json_integer_value(json_object_get(answers[i].body, "copies_received"));
         if (*answers[i].error || !sent) {
             continue;
         }
-        collection_gap_note(&o->analyzers[i], json_integer_value(sent),
+        collection_gap_note(&o->analyzers[i], json_integer_value(sent) - o->n_unsendable,
                             json_integer_value(json_object_get(answers[i].body, "copies_received")), 0, now);
         json_object_foreach(json_object_get(answers[i].body, "switches"), address, entry)
         {
             add(received, address, json_integer_value(json_object_get(entry, "copies")));
         }
+    }
+    if (o->is_whole && all) {
+        collection_gap_note(&o->all, o->n_sent, n_received, 0, now);
     }
     for (size_t i = 0; o->is_whole && i < o->controller->n_switches; i++) {
         note_switch(o, i, all ? received : NULL, now);
@@ -175,6 +194,7 @@ on_reshufflers(void *ctx, const struct fan_out_answer answers[], size_t n)
     struct collection *o = ctx;
     json_object_clear(o->sent);
     json_object_clear(o->gathered);
+    o->n_sent = o->n_unsendable = 0;
     o->is_whole = true;
     for (size_t i = 0; i < n; i++) {
         if (*answers[i].error) {
@@ -215,7 +235,7 @@ collection_is_doubtful(const struct collection *o, const char *analyzer, const c
             is_heard = !ef_time_before(o->heard[i].last, since);
         }
     }
-    return uplink_lost || (analyzer_lost && (switch_lost || !is_heard));
+    return uplink_lost || (o && grew_after(&o->all, since) && analyzer_lost && (switch_lost || !is_heard));
 }
 
 bool
@@ -225,7 +245,7 @@ collection_counts(const struct collection *o, const char *switch_name, int64_t *
         if (!strcmp(o->controller->topology.switches[i].name, switch_name)) {
             *made = o->uplinks[i].first;
             *gathered = o->heard[i].copies;
-            return o->uplinks[i].is_known;
+            return o->uplinks[i].n;
         }
     }
     return false;
@@ -245,6 +265,9 @@ collection_show(const struct collection *o)
 {
     json_t *list = json_array();
     struct ef_time now = ef_time_mono();
+    if (o) {
+        show_gap(list, "analyzer", "all", &o->all, now);
+    }
     for (size_t i = 0; o && i < o->controller->configuration.n_analyzers; i++) {
         show_gap(list, "analyzer", o->controller->configuration.analyzers[i].name, &o->analyzers[i], now);
     }

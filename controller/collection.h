@@ -45,18 +45,21 @@ json_t *collection_show(const struct collection *collection);
 
 /* --- One difference, for the tests, too -------------------------------------- */
 
+enum { COLLECTION_WINDOW = 16 };
+
 /* Of two counters that should be the same in the end. */
 struct collection_gap {
-    int64_t first, second; /* As they were last. */
-    int64_t most;          /* The largest difference so far: what was lost before, or counted before we began. */
-    int64_t lost;          /* By how much it grew since. */
-    int64_t step;          /* By how much the second counter grows from note to note: what may be on its way. */
-    bool is_known;
-    struct ef_time learn_until; /* Until then growth is no loss: the first counter is told with delay. */
-    struct ef_time last;        /* Monotonic: when it grew last; 0: never. */
+    int64_t first, second;             /* As they were last. */
+    int64_t recent[COLLECTION_WINDOW]; /* The last differences. */
+    unsigned n;                        /* So many were noted. */
+    int64_t lost;                      /* By how much it grew in all. */
+    int64_t step;                      /* By how much the second counter grows from note to note. */
+    struct ef_time learn_until;        /* Until then growth is no loss: the first counter is told with delay. */
+    struct ef_time last;               /* Monotonic: when it grew last; 0: never. */
 };
 
-/* Notes both. `delay_ms`: how old the first may be. */
+/* Notes both. The difference grew if it is larger than the last ones (2 s of them, or
+ * 8 s if the first counter is up to `delay_ms` old) by more than what may be on its way. */
 void collection_gap_note(struct collection_gap *gap, int64_t first, int64_t second, int64_t delay_ms,
                          struct ef_time now);
 

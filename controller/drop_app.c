@@ -630,6 +630,9 @@ on_trace(void *ctx, const json_t *trace)
     }
     diagnosis_progress(a->d, "%s: last seen at %s, expected at %s", probe_flow_text(&a->flow, flow), at,
                        text_of(trace, "expected_name"));
+    if (!fabric_map_address_of(a->map, a->flow.src)) {
+        a->flow.src[0] = '\0'; /* Probers do not send in the name of strangers. */
+    }
     start_at(a, at);
     if (next) {
         drop_pattern_went(&a->pattern, next);

@@ -121,7 +121,10 @@ probe_flow_shortest(const struct probe_flow *f)
 json_t *
 probe_flow_packet(const struct probe_flow *f, const char *const via[], size_t n_via)
 {
-    json_t *packet = json_pack("{s:s, s:s}", "src", f->src, "dst", f->dst), *list = json_array();
+    json_t *packet = json_pack("{s:s}", "dst", f->dst), *list = json_array();
+    if (*f->src) {
+        json_object_set_new(packet, "src", json_string(f->src));
+    }
     set_proto(packet, f->proto);
     if (probe_flow_has_ports(f)) {
         json_object_set_new(packet, "src_port", json_integer(f->src_port));

@@ -24,7 +24,7 @@ enum {
 };
 
 struct probe_flow {
-    char src[48], dst[48]; /* Addresses. */
+    char src[48], dst[48]; /* Addresses; no source stands for the prober's own. */
     int proto;
     int src_port, dst_port; /* TCP and UDP. */
     int length;             /* From the IP header on; less than probe_flow_shortest() stands for that. */
