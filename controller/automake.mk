@@ -61,6 +61,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/trace_query.c controller/trace_query.h \
 	controller/trace_record.c controller/trace_record.h \
 	controller/watch_case.c controller/watch_case.h \
+	controller/watch_causes.c controller/watch_causes.h \
 	controller/watch_faults.c controller/watch_faults.h \
 	controller/watchers.c controller/watchers.h
 

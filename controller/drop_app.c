@@ -414,6 +414,33 @@ start_varying(struct drop *a)
     probe_round_start(a->round, on_varied, a);
 }
 
+static void
+on_more_ports(void *ctx)
+{
+    struct drop *a = ctx;
+    keep_evidence(a);
+    note_variations(a, 0);
+    start_varying(a);
+}
+
+/* Which link it is, other source ports tell, if some take another way: enough of them. */
+static void
+start_persistent(struct drop *a)
+{
+    size_t n = drop_pattern_more_ports(&a->pattern, a->variations, EF_ARRAY_SIZE(a->variations));
+    if (!n) {
+        start_varying(a);
+        return;
+    }
+    begin_round(a);
+    a->n_variations = n;
+    diagnosis_progress(a->d,
+                       "persistent: all %u probes like it were dropped at %s; %zu more source ports, for other ways",
+                       a->n_probed, a->at, n);
+    add_variations(a, N_PORT);
+    probe_round_start(a->round, on_more_ports, a);
+}
+
 /* --- Random or transient ------------------------------------------------------ */
 
 static void
@@ -542,7 +569,7 @@ on_base(void *ctx)
     drop_pattern_note(&a->pattern, &base, o);
     note_variations(a, 1);
     if (o->failed && !o->passed) {
-        start_varying(a);
+        start_persistent(a);
     } else {
         start_more(a);
     }

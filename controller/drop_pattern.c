@@ -11,9 +11,10 @@
 #include "base/util.h"
 
 enum {
-    N_PORTS = 8,        /* Other source ports: one of two ways is missed once in 256. */
+    N_PORTS = 8, /* Other source ports: one of two ways is missed once in 256. */
+    N_MORE_PORTS = 16,
     FIRST_PORT = 34567, /* Of those. */
-    PORT_STEP = 1543,
+    PORT_STEP = 1237,
     RETRY_PORT = 20011, /* And of those that are tried where these told nothing. */
     RETRY_STEP = 1201,
     MAX_OTHERS = 2, /* Other values of a field. */
@@ -64,17 +65,28 @@ add_with_ports(struct list *list, enum drop_field field, const struct probe_flow
     }
 }
 
+static size_t
+vary_src_port(const struct drop_pattern *p, int first, int n, struct drop_variation variations[], size_t size)
+{
+    struct list list = {variations, 0, size};
+    for (int i = first; probe_flow_has_ports(&p->base) && i < first + n; i++) {
+        int port = FIRST_PORT + i * PORT_STEP;
+        add_with_port(&list, DROP_SRC_PORT, &p->base, p->at, port + (port == p->base.src_port));
+    }
+    return list.n;
+}
+
 size_t
 drop_pattern_ports(const struct drop_pattern *p, struct drop_variation variations[], size_t size)
 {
-    struct list list = {variations, 0, size};
-    for (int i = 0; probe_flow_has_ports(&p->base) && i < N_PORTS; i++) {
-        struct probe_flow flow = p->base;
-        flow.src_port = FIRST_PORT + i * PORT_STEP;
-        flow.src_port += flow.src_port == p->base.src_port;
-        add(&list, DROP_SRC_PORT, &flow, p->at);
-    }
-    return list.n;
+    return vary_src_port(p, 0, N_PORTS, variations, size);
+}
+
+size_t
+drop_pattern_more_ports(const struct drop_pattern *p, struct drop_variation variations[], size_t size)
+{
+    bool is_open = !p->next && p->n_candidates > 1 && p->seen[DROP_SRC_PORT].failed;
+    return is_open ? vary_src_port(p, N_PORTS, N_MORE_PORTS, variations, size) : 0;
 }
 
 static void
@@ -366,7 +378,9 @@ append_ports(struct text *t, const struct drop_pattern *p)
 static void
 append_size(struct text *t, const struct drop_pattern *p)
 {
-    if (p->matters[DROP_SIZE] == DROP_MATTERS && p->passes_length < p->fails_length) {
+    if (p->matters[DROP_SIZE] == DROP_MATTERS && p->passes_length + 1 < p->fails_length) {
+        append(t, " of more than %d to %d bytes", p->passes_length, p->fails_length - 1);
+    } else if (p->matters[DROP_SIZE] == DROP_MATTERS && p->passes_length < p->fails_length) {
         append(t, " of more than %d bytes", p->passes_length);
     } else if (p->matters[DROP_SIZE] == DROP_MATTERS) {
         append(t, " of less than %d bytes", p->passes_length);

@@ -88,9 +88,10 @@ void drop_pattern_init(struct drop_pattern *p, const struct fabric_map *map, con
 /* The packet itself is known to have been sent to this neighbour. */
 void drop_pattern_went(struct drop_pattern *p, const char *next);
 
-/* The other source ports, to begin with; then what else is to be tried, given what
- * was noted. Return how many, at most `size`. */
+/* The other source ports, to begin with; more of them, if it is not known by these
+ * which link it is; then what else is to be tried, given what was noted. Return how many, at most `size`. */
 size_t drop_pattern_ports(const struct drop_pattern *p, struct drop_variation variations[], size_t size);
+size_t drop_pattern_more_ports(const struct drop_pattern *p, struct drop_variation variations[], size_t size);
 size_t drop_pattern_variations(const struct drop_pattern *p, struct drop_variation variations[], size_t size);
 
 /* How a variation fared. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "controller/document.h"
 #include "packet/probe_signature.h"
 
@@ -35,10 +36,13 @@ probe_flow_of_trace(struct probe_flow *f, const json_t *trace)
     const char *src = json_string_value(json_object_get(packet, "src")),
                *dst = json_string_value(json_object_get(packet, "dst")),
                *flags = json_string_value(json_object_get(packet, "tcp_flags"));
-    *f = (struct probe_flow){.proto = (int) json_integer_value(json_object_get(packet, "proto")),
-                             .src_port = (int) json_integer_value(json_object_get(packet, "srcport")),
-                             .dst_port = (int) json_integer_value(json_object_get(packet, "dstport")),
-                             .length = (int) json_integer_value(json_object_get(packet, "length")) - ETHERNET_LEN};
+    *f = (struct probe_flow){
+        .proto = (int) json_integer_value(json_object_get(packet, "proto")),
+        .src_port = (int) json_integer_value(json_object_get(packet, "srcport")),
+        .dst_port = (int) json_integer_value(json_object_get(packet, "dstport")),
+    };
+    int length = (int) json_integer_value(json_object_get(packet, "length")) - ETHERNET_LEN;
+    f->length = EF_MIN(length, PROBE_FLOW_MAX);
     if (!src || !dst || strlen(src) >= sizeof f->src || strlen(dst) >= sizeof f->dst) {
         return -EINVAL;
     }

@@ -20,6 +20,7 @@
 enum {
     PROBE_FLOW_TCP = 6,
     PROBE_FLOW_UDP = 17,
+    PROBE_FLOW_MAX = 1450,  /* On an Ethernet of 1500 bytes, with two layers around it. */
     PROBE_FLOW_LONG = 1400, /* What every link takes, with the layers around a probe. */
 };
 

@@ -17,6 +17,7 @@
 #include "controller/loop_app.h"
 #include "controller/probe_round.h"
 #include "controller/watch_case.h"
+#include "controller/watch_causes.h"
 
 enum {
     N_PROBES = 20,
@@ -107,12 +108,25 @@ is_last_of_subject(const struct fault *f)
 }
 
 static void
-end_fault(struct fault *f)
+end_fault(struct fault *f, const char *why)
 {
     if (is_last_of_subject(f)) {
-        alerts_resolve(f->faults->controller->alerts, f->kind, f->subject, "probes pass again");
+        alerts_resolve(f->faults->controller->alerts, f->kind, f->subject, why);
     }
     free_fault(f);
+}
+
+void
+watch_faults_explain(struct watch_faults *faults)
+{
+    struct fault *f, *next;
+    for (f = TAILQ_FIRST(&faults->list); f; f = next) {
+        next = TAILQ_NEXT(f, next);
+        if (watch_causes_explain(faults->controller->alerts, text_of(f->evidence, "device"),
+                                 json_object_get(f->evidence, "link"))) {
+            end_fault(f, "another alert explains it");
+        }
+    }
 }
 
 /* --- Looking again ------------------------------------------------------------ */
@@ -141,7 +155,7 @@ on_probed(void *ctx)
     probe_round_destroy(f->round);
     f->round = NULL;
     if (is_gone) {
-        end_fault(f);
+        end_fault(f, "probes pass again");
     } else {
         again(f);
     }

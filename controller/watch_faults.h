@@ -30,6 +30,9 @@ void watch_faults_take(struct watch_faults *faults, const char *key, const struc
  * more. */
 bool watch_faults_note(struct watch_faults *faults, const char *kind, const char *key, const char *trace);
 
+/* Ends those that another alert explains by now (watch_causes.h). */
+void watch_faults_explain(struct watch_faults *faults);
+
 size_t watch_faults_n(const struct watch_faults *faults);
 
 /* What an alert of the verdict is about: "spine1>leaf4", "spine2", "leaf1>spine1". */

@@ -18,6 +18,7 @@
 #include "controller/diagnoses.h"
 #include "controller/trace_query.h"
 #include "controller/watch_case.h"
+#include "controller/watch_causes.h"
 #include "controller/watch_faults.h"
 
 enum {
@@ -112,7 +113,8 @@ take_verdict(struct watchers *w, struct watch_case *c, const struct diagnosis *d
         c->n_transient = 0;
         c->not_before = ef_time_add_ms(now, AFTER_FAULT_MS);
         watch_faults_take(w->faults, c->key, d);
-    } else if (is_doubtful(w, c)) {
+    } else if (is_doubtful(w, c) || watch_causes_explain(w->controller->alerts, text_of(verdict, "device"),
+                                                         json_object_get(verdict, "link"))) {
         c->not_before = ef_time_add_ms(now, AFTER_TRANSIENT_MS);
     } else if (json_is_false(persistent)) {
         take_transient(w, c, d, now);
@@ -194,6 +196,7 @@ static void
 look_at_cases(struct watchers *w)
 {
     struct ef_time now = ef_time_mono();
+    watch_faults_explain(w->faults);
     for (int i = 0; i < WATCH_CASES; i++) {
         struct watch_case *c = &w->cases.cases[i];
         end_quiet(w, c, now);
@@ -216,14 +219,24 @@ is_watched(const struct watchers *w, const char *app)
     return *app == 'd' ? w->controller->configuration.watchers.drop : w->controller->configuration.watchers.loop;
 }
 
+/* What reshufflers send to analyzers is traced like any other packet. Nobody probes in
+ * their name, and what becomes of it collection.h knows. */
+static bool
+is_our_own(const struct watchers *w, const json_t *trace)
+{
+    const char *vip = text_of(w->controller->topology.document, "vip");
+    const json_t *packet = json_object_get(trace, "packet");
+    return *vip && (!strcmp(text_of(packet, "src"), vip) || !strcmp(text_of(packet, "dst"), vip));
+}
+
 static void
 take_trace(struct watchers *w, const json_t *trace)
 {
     char app[8], key[WATCH_KEY_SIZE];
     const char *id = json_string_value(json_object_get(trace, "id"));
     struct watch_case *c;
-    if (!id || !watch_seen_add(&w->seen, strtoull(id, NULL, 16)) || watch_case_read(trace, app, key) ||
-        !is_watched(w, app)) {
+    if (!id || is_our_own(w, trace) || !watch_seen_add(&w->seen, strtoull(id, NULL, 16)) ||
+        watch_case_read(trace, app, key) || !is_watched(w, app)) {
         return;
     }
     w->n_traces++;

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Alerts that explain others; see watch_causes.h. */
+#include <config.h>
+
+#include "controller/watch_causes.h"
+
+#include <string.h>
+
+#include "base/util.h"
+#include "controller/alerts.h"
+
+static const char *
+text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static bool
+is_same_link(const json_t *a, const json_t *b)
+{
+    const char *a_from = text_of(a, "from"), *a_to = text_of(a, "to"), *b_from = text_of(b, "from"),
+               *b_to = text_of(b, "to");
+    return *a_from && *a_to &&
+           ((!strcmp(a_from, b_from) && !strcmp(a_to, b_to)) || (!strcmp(a_from, b_to) && !strcmp(a_to, b_from)));
+}
+
+/* A switch that is down explains all that goes to it; one whose copies get lost was
+ * only not seen, where it should have been seen next. */
+static bool
+explains(const json_t *alert, const char *kind, const char *device, const json_t *link)
+{
+    const json_t *evidence = json_object_get(alert, "evidence"), *its_link = json_object_get(evidence, "link");
+    const char *its_device = text_of(evidence, "device");
+    if (!strcmp(kind, "link")) {
+        return is_same_link(its_link, link);
+    }
+    bool is_next = *its_device && !strcmp(its_device, text_of(link, "to"));
+    return is_next || (*its_device && !strcmp(kind, "switch") && !strcmp(its_device, device));
+}
+
+bool
+watch_causes_explain(const struct alerts *alerts, const char *device, const json_t *link)
+{
+    static const char *const kinds[] = {"link", "switch", "copies"};
+    bool found = false;
+    for (size_t k = 0; k < EF_ARRAY_SIZE(kinds) && !found; k++) {
+        json_t *list = alerts_list(alerts, "active", kinds[k]);
+        const json_t *alert;
+        size_t i;
+        json_array_foreach(list, i, alert)
+        {
+            found = found || explains(alert, kinds[k], device, link);
+        }
+        json_decref(list);
+    }
+    return found;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether an alert that is there already explains what a diagnosis found: a link
+ * that is down, a switch that is down, copies of a switch that get lost. Then the
+ * packets that are dropped there are that alert's matter, not one of their own.
+ *
+ *     if (watch_causes_explain(c->alerts, verdict)) keep still;
+ *
+ * Alerts of the kinds "link", "switch" and "copies" say in their evidence which
+ * "device" and "link" {"from", "to"} they are about. Pure; one thread. */
+#ifndef CONTROLLER_WATCH_CAUSES_H
+#define CONTROLLER_WATCH_CAUSES_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct alerts;
+
+/* `device` and `link` ({"from", "to"}, or NULL) are what is suspected. */
+bool watch_causes_explain(const struct alerts *alerts, const char *device, const json_t *link);
+
+#endif
