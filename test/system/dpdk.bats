@@ -110,6 +110,29 @@ arrived() {
     curl -sf "$URL/v1/status" | jq -e '.traces_closed == 2000'
 }
 
+@test "AF_XDP on veth, through the reshuffler on both sides: nothing is copied between the ports" {
+    ip netns add "$NS"
+    local i
+    for i in 0 1; do
+        ip -n "$NS" link add "s$i" type veth peer name "r$i"
+        ip -n "$NS" link set "s$i" up
+        ip -n "$NS" link set "r$i" up
+    done
+    ip netns exec "$NS" "$EF_BUILD/reshuffler/ef-reshuffler" --vip 10.255.255.1 --analyzer a=10.99.1.2 --http "unix:$PWD/r.sock" \
+        --source "dpdk:net_af_xdp0,iface=r0" --sink "dpdk:net_af_xdp1,iface=r1#02:00:00:00:00:02" >reshuffler.log 2>&1 3>&- &
+    PIDS+=($!)
+    ready_or_gone() { ! kill -0 "${PIDS[0]}" || curl -sf -o /dev/null --unix-socket r.sock http://x/v1/status; } 2>/dev/null
+    wait_until 10 ready_or_gone
+    kill -0 "${PIDS[0]}" || skip "DPDK cannot open AF_XDP sockets here: $(cat reshuffler.log)"
+    analyzer "afpacket:s1@$NS"
+    run -0 ip netns exec "$NS" "$EF_BUILD/utilities/replay/ef-replay" --packets 2000 --rate 20000 --sink \
+        "dpdk:net_af_packet0,iface=s0#02:00:00:00:00:01"
+    echo "$output"
+    wait_until 10 arrived "$(awk '{print $1}' <<<"$output")"
+    curl -sf "$URL/v1/status" | jq -e '.traces_closed == 2000'
+    curl -sf --unix-socket r.sock http://x/v1/status | jq -e '.copies_received == .copies_sent + ([.drops[]] | add)'
+}
+
 @test "a tap: the kernel's packets" {
     ip netns add "$NS"
     ip netns exec "$NS" "$EF_BUILD/analyzer/ef-analyzer" --name dpdk --source "dpdk:net_tap0,iface=eftap0" --memory 64M \
