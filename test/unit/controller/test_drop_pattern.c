@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of how the class of dropped packets is found: a model of a switch that
+ * drops what a rule says stands for the fabric, and the pattern must be the rule. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/util.h"
+#include "controller/drop_pattern.h"
+
+/* Two spines, three leaves, two hosts at each. */
+static const char topology[] =
+    "{\"switches\": ["
+    "{\"name\":\"leaf1\",\"loopback\":\"10.255.0.1\",\"subnet\":\"10.1.0.0/24\",\"ports\":["
+    "  {\"number\":1,\"peer\":{\"node\":\"spine1\"}},{\"number\":2,\"peer\":{\"node\":\"spine2\"}}]},"
+    "{\"name\":\"leaf2\",\"loopback\":\"10.255.0.2\",\"subnet\":\"10.2.0.0/24\",\"ports\":["
+    "  {\"number\":1,\"peer\":{\"node\":\"spine1\"}},{\"number\":2,\"peer\":{\"node\":\"spine2\"}}]},"
+    "{\"name\":\"leaf3\",\"loopback\":\"10.255.0.3\",\"subnet\":\"10.3.0.0/24\",\"ports\":["
+    "  {\"number\":1,\"peer\":{\"node\":\"spine1\"}},{\"number\":2,\"peer\":{\"node\":\"spine2\"}}]},"
+    "{\"name\":\"spine1\",\"loopback\":\"10.255.1.1\",\"ports\":[{\"number\":1,\"peer\":{\"node\":\"leaf1\"}},"
+    "  {\"number\":2,\"peer\":{\"node\":\"leaf2\"}},{\"number\":3,\"peer\":{\"node\":\"leaf3\"}}]},"
+    "{\"name\":\"spine2\",\"loopback\":\"10.255.1.2\",\"ports\":[{\"number\":1,\"peer\":{\"node\":\"leaf1\"}},"
+    "  {\"number\":2,\"peer\":{\"node\":\"leaf2\"}},{\"number\":3,\"peer\":{\"node\":\"leaf3\"}}]}],"
+    "\"hosts\": ["
+    "{\"name\":\"h1\",\"address\":\"10.1.0.11\",\"switch\":\"leaf1\"},"
+    "{\"name\":\"h2\",\"address\":\"10.1.0.12\",\"switch\":\"leaf1\"},"
+    "{\"name\":\"h3\",\"address\":\"10.2.0.11\",\"switch\":\"leaf2\"},"
+    "{\"name\":\"h4\",\"address\":\"10.2.0.12\",\"switch\":\"leaf2\"},"
+    "{\"name\":\"h5\",\"address\":\"10.3.0.11\",\"switch\":\"leaf3\"},"
+    "{\"name\":\"h6\",\"address\":\"10.3.0.12\",\"switch\":\"leaf3\"},"
+    "{\"name\":\"a1\",\"role\":\"analyzer\",\"address\":\"10.3.0.99\",\"switch\":\"leaf3\"}]}";
+
+/* What the modelled switch `at` drops, on the way to `next` (NULL: to any). */
+struct rule {
+    const char *at, *next;
+    int dst_port, proto;
+    const char *src, *src_prefix, *dst;
+    int longer_than;
+};
+
+static struct fabric_map *map;
+static json_t *document;
+
+static int
+set_up(void **state)
+{
+    document = json_loads(topology, 0, NULL);
+    assert_non_null(document);
+    map = fabric_map_create(document);
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    fabric_map_destroy(map);
+    json_decref(document);
+    return 0;
+}
+
+static bool
+is_dropped(const struct rule *rule, const struct probe_flow *f, const char *next)
+{
+    return (!rule->next || !strcmp(rule->next, next)) && (!rule->dst_port || rule->dst_port == f->dst_port) &&
+           (!rule->proto || rule->proto == f->proto) && (!rule->src || !strcmp(rule->src, f->src)) &&
+           (!rule->src_prefix || !strncmp(rule->src_prefix, f->src, strlen(rule->src_prefix))) &&
+           (!rule->dst || !strcmp(rule->dst, f->dst)) &&
+           (!rule->longer_than || (f->length ? f->length : probe_flow_shortest(f)) > rule->longer_than);
+}
+
+/* ECMP by the fields that a switch takes. */
+static const char *
+next_of(const struct probe_flow *f, const char *at)
+{
+    const char *next[FABRIC_MAP_NEXT], *to = fabric_map_switch_of(map, f->dst);
+    char key[160];
+    int len = snprintf(key, sizeof key, "%s %s %d %d %d", f->src, f->dst, f->proto, f->src_port, f->dst_port);
+    size_t n = fabric_map_next(map, at, to, next, FABRIC_MAP_NEXT);
+    return n ? next[ef_hash64(key, (size_t) len) % n] : to;
+}
+
+static void
+probe(struct drop_pattern *p, const struct rule *rule, const struct drop_variation *v)
+{
+    struct probe_round_order result = {.sent = 4, .traced = 4, .reached = 4};
+    const char *next = next_of(&v->flow, v->at);
+    if (!strcmp(v->at, rule->at) && is_dropped(rule, &v->flow, next)) {
+        result.failed = 4;
+    } else {
+        result.passed = 4;
+        result.n_next = 1;
+        snprintf(result.next[0].name, sizeof result.next[0].name, "%s", next);
+    }
+    drop_pattern_note(p, v, &result);
+}
+
+static void
+probe_all(struct drop_pattern *p, const struct rule *rule, const struct drop_variation variations[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        probe(p, rule, &variations[i]);
+    }
+    drop_pattern_solve(p);
+}
+
+/* The rounds of the application. The base is one that the rule drops. */
+static void
+diagnose(struct drop_pattern *p, const struct rule *rule)
+{
+    struct probe_flow base = {.src = "10.1.0.11",
+                              .dst = "10.3.0.11",
+                              .proto = PROBE_FLOW_TCP,
+                              .src_port = 40000,
+                              .dst_port = 443,
+                              .length = rule->longer_than ? 1400 : 60,
+                              .flags = "S"};
+    struct drop_variation variations[PROBE_ROUND_ORDERS];
+    while (!is_dropped(rule, &base, next_of(&base, rule->at))) {
+        base.src_port++;
+        assert_true(base.src_port < 40100);
+    }
+    drop_pattern_init(p, map, rule->at, &base);
+    p->subnets[0] = fabric_map_subnet(map, "leaf1", false);
+    p->subnets[1] = fabric_map_subnet(map, "leaf3", false);
+    const struct drop_variation first = {DROP_BASE, base, rule->at};
+    probe(p, rule, &first);
+    probe_all(p, rule, variations, drop_pattern_ports(p, variations, PROBE_ROUND_ORDERS));
+    probe_all(p, rule, variations, drop_pattern_more_ports(p, variations, PROBE_ROUND_ORDERS));
+    probe_all(p, rule, variations, drop_pattern_variations(p, variations, PROBE_ROUND_ORDERS));
+    p->is_retry = true;
+    probe_all(p, rule, variations, drop_pattern_variations(p, variations, PROBE_ROUND_ORDERS));
+}
+
+static void
+the_pattern_is_the_rule(void **state)
+{
+    static const struct {
+        struct rule rule;
+        const char *next, *text;
+        bool beyond_link;
+    } cases[] = {
+        {{"spine1", "leaf3", 0, 0, NULL, NULL, NULL, 0}, "leaf3", "all packets", false},
+        {{"leaf1", "spine2", 0, 0, NULL, NULL, NULL, 0}, "spine2", "all packets", false},
+        {{"leaf1", "spine1", 443, 0, NULL, NULL, NULL, 0}, "spine1", "packets to port 443", false},
+        {{"leaf1", "spine2", 0, PROBE_FLOW_TCP, NULL, NULL, NULL, 0}, "spine2", "all TCP packets", false},
+        {{"spine2", "leaf3", 443, PROBE_FLOW_TCP, NULL, NULL, NULL, 0}, "leaf3", "TCP packets to port 443", false},
+        {{"spine1", "leaf3", 0, 0, "10.1.0.11", NULL, NULL, 0}, "leaf3", "packets from 10.1.0.11", false},
+        {{"spine1", "leaf3", 443, 0, NULL, "10.1.0.", NULL, 0}, "leaf3", "packets from 10.1.0.0/24 to port 443", false},
+        {{"leaf1", "spine2", 0, 0, NULL, NULL, "10.3.0.11", 0}, "spine2", "packets to 10.3.0.11", false},
+        {{"spine1", NULL, 0, 0, NULL, NULL, NULL, 0}, "leaf3", "all packets", true},
+        {{"spine1", "leaf3", 0, 0, NULL, NULL, NULL, 700}, "leaf3", "packets of more than 72 to 1399 bytes", false},
+    };
+    for (size_t i = 0; i < EF_ARRAY_SIZE(cases); i++) {
+        struct drop_pattern p;
+        char text[256];
+        diagnose(&p, &cases[i].rule);
+        drop_pattern_text(&p, text, sizeof text);
+        assert_non_null(p.next);
+        assert_string_equal(p.next, cases[i].next);
+        assert_string_equal(text, cases[i].text);
+        assert_int_equal(p.beyond_link, cases[i].beyond_link);
+        assert_false(p.next_is_dead);
+    }
+}
+
+/* A leaf that drops on all its ways: no link is named. */
+static void
+no_link_is_named_where_all_ways_drop(void **state)
+{
+    static const struct rule rule = {"leaf1", NULL, 443, 0, NULL, NULL, NULL, 0};
+    struct drop_pattern p;
+    char text[256];
+    diagnose(&p, &rule);
+    drop_pattern_text(&p, text, sizeof text);
+    assert_null(p.next);
+    assert_string_equal(text, "packets to port 443");
+}
+
+/* Nothing that is sent to the next switch arrives, from no side. */
+static void
+a_dead_switch_is_told_from_a_broken_link(void **state)
+{
+    struct probe_flow base = {
+        .src = "10.1.0.11", .dst = "10.3.0.11", .proto = PROBE_FLOW_TCP, .src_port = 1, .dst_port = 2};
+    struct probe_round_order failed = {.sent = 4, .traced = 4, .reached = 4, .failed = 4};
+    struct drop_variation variations[PROBE_ROUND_ORDERS];
+    struct drop_pattern p;
+    unsigned n_alive = 0;
+    drop_pattern_init(&p, map, "spine1", &base);
+    size_t n = drop_pattern_variations(&p, variations, PROBE_ROUND_ORDERS);
+    for (size_t i = 0; i < n; i++) {
+        n_alive += variations[i].field == DROP_ALIVE;
+        drop_pattern_note(&p, &variations[i], &failed);
+    }
+    drop_pattern_solve(&p);
+    assert_int_equal(n_alive, 1); /* Over spine2, the only other neighbour. */
+    assert_true(p.next_is_dead);
+}
+
+/* What nobody has a trace of says nothing. */
+static void
+silence_is_no_drop(void **state)
+{
+    struct probe_flow base = {
+        .src = "10.1.0.11", .dst = "10.3.0.11", .proto = PROBE_FLOW_TCP, .src_port = 1, .dst_port = 2};
+    struct probe_round_order silent = {.sent = 4};
+    struct drop_variation variations[PROBE_ROUND_ORDERS];
+    struct drop_pattern p;
+    drop_pattern_init(&p, map, "spine1", &base);
+    size_t n = drop_pattern_variations(&p, variations, PROBE_ROUND_ORDERS);
+    for (size_t i = 0; i < n; i++) {
+        drop_pattern_note(&p, &variations[i], &silent);
+    }
+    drop_pattern_solve(&p);
+    assert_false(p.next_is_dead);
+    assert_false(p.beyond_link);
+    assert_int_equal(p.matters[DROP_DST_PORT], DROP_NOT_KNOWN);
+}
+
+static void
+the_map_knows_neighbours_and_hosts(void **state)
+{
+    const char *names[FABRIC_MAP_NEXT];
+    assert_int_equal(fabric_map_next(map, "leaf1", "leaf3", names, FABRIC_MAP_NEXT), 2);
+    assert_int_equal(fabric_map_next(map, "leaf1", "leaf3", names, 1), 1);
+    assert_int_equal(fabric_map_next(map, "nobody", "leaf3", names, FABRIC_MAP_NEXT), 0);
+    assert_int_equal(fabric_map_neighbours(map, "spine1", names, FABRIC_MAP_NEXT), 3);
+    assert_string_equal(fabric_map_switch_of(map, "10.2.0.12"), "leaf2");
+    assert_string_equal(fabric_map_switch_of(map, "spine2"), "spine2");
+    assert_null(fabric_map_switch_of(map, "192.0.2.1"));
+    assert_string_equal(fabric_map_address_of(map, "h3"), "10.2.0.11");
+    assert_int_equal(fabric_map_port(map, "spine1", "leaf3"), 3);
+    assert_int_equal(fabric_map_port(map, "spine1", "spine2"), 0);
+    assert_string_equal(fabric_map_behind(map, "leaf1", 2), "spine2");
+    assert_null(fabric_map_behind(map, "leaf1", 9));
+    assert_int_equal(fabric_map_hosts_beside(map, "10.3.0.11", names, FABRIC_MAP_NEXT), 1); /* No analyzer. */
+    assert_string_equal(names[0], "10.3.0.12");
+    assert_int_equal(fabric_map_hosts_elsewhere(map, "10.3.0.11", names, FABRIC_MAP_NEXT), 2);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_pattern_is_the_rule),
+        cmocka_unit_test(no_link_is_named_where_all_ways_drop),
+        cmocka_unit_test(a_dead_switch_is_told_from_a_broken_link),
+        cmocka_unit_test(silence_is_no_drop),
+        cmocka_unit_test(the_map_knows_neighbours_and_hosts),
+    };
+    return cmocka_run_group_tests_name("drop_pattern", tests, set_up, tear_down);
+}

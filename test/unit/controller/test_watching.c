@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of what the watchers stand on: cases, loops, doubts, the budget of probes,
+ * rates. Time is injected. */
+#include <config.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/alerts.h"
+#include "controller/collection.h"
+#include "controller/loop_app.h"
+#include "controller/probe_budget.h"
+#include "controller/statistics.h"
+#include "controller/watch_case.h"
+#include "controller/watch_causes.h"
+
+/* A trace with hops "a b c". */
+static json_t *
+trace_of(const char *fate, bool loop, const char *hops, const char *expected)
+{
+    char copy[256];
+    json_t *list = json_array();
+    snprintf(copy, sizeof copy, "%s", hops);
+    for (char *save, *name = strtok_r(copy, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
+        json_array_append_new(list, json_pack("{s:s, s:s}", "name", name, "direction", "ingress"));
+    }
+    return json_pack("{s:s, s:b, s:o, s:s?}", "fate", fate, "loop", loop, "hops", list, "expected_name", expected);
+}
+
+static void
+expect_case(json_t *trace, const char *app, const char *key)
+{
+    char is_app[8], is_key[WATCH_KEY_SIZE];
+    int rc = watch_case_read(trace, is_app, is_key);
+    if (!app) {
+        assert_int_not_equal(rc, 0);
+    } else {
+        assert_int_equal(rc, 0);
+        assert_string_equal(is_app, app);
+        assert_string_equal(is_key, key);
+    }
+    json_decref(trace);
+}
+
+static void
+traces_are_sorted_by_place(void **state)
+{
+    expect_case(trace_of("dropped", false, "leaf1 spine1", "leaf4"), "drop", "spine1>leaf4");
+    expect_case(trace_of("delivered", false, "leaf1 spine1 leaf4", "leaf4"), NULL, NULL);
+    expect_case(trace_of("unsure", false, "leaf1 spine1", "leaf4"), NULL, NULL);
+    expect_case(trace_of("dropped", false, "", "leaf4"), NULL, NULL);
+    /* One loop is one case, wherever packets come into it. */
+    expect_case(trace_of("loop", true, "leaf2 spine1 leaf1 spine1 leaf1", NULL), "loop", "leaf1>spine1");
+    expect_case(trace_of("loop", true, "leaf1 spine1 leaf1", NULL), "loop", "leaf1>spine1");
+    expect_case(trace_of("loop", true, "x c a b c a b", NULL), "loop", "a>b>c");
+}
+
+static void
+a_circle_is_what_comes_back(void **state)
+{
+    json_t *trace = trace_of("loop", true, "x c a b c a b", NULL), *circle = loop_app_circle(trace);
+    char *text = json_dumps(circle, JSON_COMPACT);
+    assert_string_equal(text, "[\"c\",\"a\",\"b\"]");
+    free(text);
+    json_decref(circle);
+    json_decref(trace);
+    trace = trace_of("delivered", false, "a b c", NULL);
+    assert_null(loop_app_circle(trace));
+    json_decref(trace);
+}
+
+static void
+cases_are_bounded(void **state)
+{
+    struct watch_cases *cases = calloc(1, sizeof *cases);
+    char key[32];
+    struct watch_case *kept = watch_cases_get(cases, "drop", "kept");
+    kept->running = (struct diagnosis *) cases; /* Only its being there counts. */
+    for (int i = 0; i < 3 * WATCH_CASES; i++) {
+        snprintf(key, sizeof key, "%d", i);
+        struct watch_case *c = watch_cases_get(cases, "drop", key);
+        assert_non_null(c);
+        c->last = (struct ef_time){i + 1};
+    }
+    assert_ptr_equal(watch_cases_get(cases, "drop", "kept"), kept);
+    snprintf(key, sizeof key, "%d", 3 * WATCH_CASES - 1);
+    assert_int_equal(watch_cases_get(cases, "drop", key)->last.ns, 3 * WATCH_CASES);
+    for (int i = 0; i < WATCH_CASES; i++) {
+        cases->cases[i].running = kept->running;
+    }
+    assert_null(watch_cases_get(cases, "drop", "no room"));
+    free(cases);
+}
+
+static void
+a_trace_is_new_once(void **state)
+{
+    struct watch_seen *seen = calloc(1, sizeof *seen);
+    assert_true(watch_seen_add(seen, 7));
+    assert_false(watch_seen_add(seen, 7));
+    for (uint64_t i = 100; i < 100 + WATCH_SEEN; i++) {
+        assert_true(watch_seen_add(seen, i));
+    }
+    assert_true(watch_seen_add(seen, 7)); /* Long ago. */
+    free(seen);
+}
+
+/* --- Copies that get lost -------------------------------------------------- */
+
+static struct ef_time now = {EF_NS_PER_S};
+
+/* Notes once per half second; returns whether it grew in one of `n` of them. */
+static bool
+note(struct collection_gap *g, int n, int64_t first_step, int64_t second_step, int64_t delay_ms)
+{
+    struct ef_time start = now;
+    for (int i = 0; i < n; i++) {
+        now = ef_time_add_ms(now, 500);
+        collection_gap_note(g, g->first + first_step, g->second + second_step, delay_ms, now);
+    }
+    return g->last.ns > start.ns;
+}
+
+static void
+equal_counters_raise_no_doubt(void **state)
+{
+    struct collection_gap g = {.first = 1000, .second = 200}; /* Counted from different times on. */
+    assert_false(note(&g, 100, 50, 50, 0));
+    assert_false(note(&g, 1, 60, 45, 0)); /* What is on its way, */
+    assert_false(note(&g, 1, 40, 55, 0)); /* comes. */
+    assert_true(note(&g, 4, 50, 20, 0));
+    assert_true(g.lost >= 90);
+    assert_false(note(&g, 100, 50, 50, 0));
+}
+
+static void
+a_counter_that_is_told_late_raises_no_doubt(void **state)
+{
+    struct collection_gap g = {0};
+    bool grew = false;
+    for (int i = 0; i < 20; i++) { /* Told each 5 s: all at once. */
+        grew = note(&g, 1, 500, 50, 12000) || grew;
+        grew = note(&g, 9, 0, 50, 12000) || grew;
+    }
+    assert_false(grew);
+    grew = note(&g, 1, 500, 0, 12000); /* Now none arrives any more. */
+    grew = note(&g, 9, 0, 0, 12000) || grew;
+    grew = note(&g, 1, 500, 0, 12000) || grew;
+    assert_true(grew);
+}
+
+static void
+who_begins_anew_is_doubted(void **state)
+{
+    struct collection_gap g = {.first = 1000, .second = 1000};
+    note(&g, 10, 10, 10, 0);
+    assert_true(note(&g, 1, 10, -500, 0));
+    assert_false(note(&g, 10, 10, 10, 0));
+}
+
+/* --- What probes may cost ---------------------------------------------------- */
+
+static void
+probes_stay_within_the_budget(void **state)
+{
+    struct probe_budget b;
+    probe_budget_init(&b, 10, 100, now);
+    assert_true(probe_budget_take(&b, 6, 60, now));
+    assert_false(probe_budget_take(&b, 6, 10, now)); /* Too many orders. */
+    assert_false(probe_budget_take(&b, 2, 60, now)); /* Too many probes. */
+    assert_true(probe_budget_take(&b, 2, 40, now));
+    probe_budget_return(&b, 8);
+    assert_false(probe_budget_take(&b, 1, 10, now));
+    now = ef_time_add_ms(now, 500);
+    assert_true(probe_budget_take(&b, 1, 50, now));
+    /* What is larger than a second's worth waits for a full bucket, and for its debt. */
+    now = ef_time_add_ms(now, 1000);
+    assert_true(probe_budget_take(&b, 1, 300, now));
+    now = ef_time_add_ms(now, 1500);
+    assert_false(probe_budget_take(&b, 1, 1, now));
+    assert_int_equal(b.taken, 60 + 40 + 50 + 300);
+}
+
+/* Against values from the literature (Newcombe 1998, table I, method 3). */
+static void
+wilson_intervals_are_right(void **state)
+{
+    double low, high;
+    statistics_wilson(81, 263, &low, &high);
+    assert_true(fabs(low - 0.2553) < 0.0001 && fabs(high - 0.3662) < 0.0001);
+    statistics_wilson(0, 20, &low, &high);
+    assert_true(low == 0 && fabs(high - 0.1611) < 0.0001);
+    statistics_wilson(29, 29, &low, &high);
+    assert_true(fabs(low - 0.8830) < 0.0001 && high == 1);
+    statistics_wilson(0, 0, &low, &high);
+    assert_true(low == 0 && high == 1);
+}
+
+/* --- Causes ---------------------------------------------------------------- */
+
+static void
+raise_cause(struct alerts *alerts, const char *kind, json_t *evidence)
+{
+    struct alert_report report = {.kind = kind, .subject = kind, .summary = "s", .evidence = evidence};
+    alerts_raise(alerts, &report);
+}
+
+static void
+a_cause_explains_what_it_touches(void **state)
+{
+    struct alerts *alerts = alerts_create();
+    json_t *link = json_pack("{s:s, s:s}", "from", "leaf1", "to", "spine2"),
+           *back = json_pack("{s:s, s:s}", "from", "spine2", "to", "leaf1"),
+           *other = json_pack("{s:s, s:s}", "from", "leaf1", "to", "spine1");
+    assert_false(watch_causes_explain(alerts, "leaf1", link));
+    raise_cause(alerts, "link", json_pack("{s:s, s:O}", "device", "leaf1", "link", link));
+    assert_true(watch_causes_explain(alerts, "leaf1", link));
+    assert_true(watch_causes_explain(alerts, "spine2", back));
+    assert_false(watch_causes_explain(alerts, "leaf1", other));
+    assert_false(watch_causes_explain(alerts, "leaf1", NULL));
+    raise_cause(alerts, "switch", json_pack("{s:s}", "device", "spine1"));
+    assert_true(watch_causes_explain(alerts, "leaf1", other));
+    assert_true(watch_causes_explain(alerts, "spine1", NULL));
+    alerts_resolve(alerts, "switch", "switch", "up");
+    assert_false(watch_causes_explain(alerts, "leaf1", other));
+    raise_cause(alerts, "copies", json_pack("{s:s}", "device", "leaf1"));
+    assert_false(watch_causes_explain(alerts, "leaf1", other)); /* It was seen there. */
+    json_decref(link);
+    json_decref(back);
+    json_decref(other);
+    alerts_destroy(alerts);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(traces_are_sorted_by_place),
+        cmocka_unit_test(a_circle_is_what_comes_back),
+        cmocka_unit_test(cases_are_bounded),
+        cmocka_unit_test(a_trace_is_new_once),
+        cmocka_unit_test(equal_counters_raise_no_doubt),
+        cmocka_unit_test(a_counter_that_is_told_late_raises_no_doubt),
+        cmocka_unit_test(who_begins_anew_is_doubted),
+        cmocka_unit_test(probes_stay_within_the_budget),
+        cmocka_unit_test(wilson_intervals_are_right),
+        cmocka_unit_test(a_cause_explains_what_it_touches),
+    };
+    return cmocka_run_group_tests_name("watching", tests, NULL, NULL);
+}
