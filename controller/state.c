@@ -309,12 +309,10 @@ on_committed(void *ctx, const char *error)
 {
     struct change *c = ctx;
     char text[800];
-    bool is_lost = error && ef_ovsdb_client_state(c->state->client) != EF_OVSDB_READY;
-    if (is_lost) {
+    if (error == ef_ovsdb_lost) {
         snprintf(text, sizeof text,
-                 "the connection to the controller's database was lost (%.300s): whether the change was made is not "
-                 "known; look, and repeat it",
-                 ef_ovsdb_client_error(c->state->client));
+                 "the connection to the controller's database was lost: whether the change was made is not known; "
+                 "look, and repeat it");
     } else if (error) {
         snprintf(text, sizeof text, "the controller's database refuses the change: %.500s", error);
     }

@@ -20,6 +20,7 @@ enum { DEFAULT_PROBE_MS = 5000, DEFAULT_BACKOFF_MIN_MS = 100, DEFAULT_BACKOFF_MA
 enum { NEXT_REMOTE_MS = 10 }; /* To the next server of a cluster; all of them refused: the back-off. */
 
 static const char rows_monitor[] = "everflow", server_monitor[] = "everflow-server";
+const char ef_ovsdb_lost[] = "the connection was lost";
 static const char nothing_seen[] = "00000000-0000-0000-0000-000000000000";
 
 struct ef_ovsdb_client {
@@ -103,7 +104,7 @@ give_up(struct ef_ovsdb_client *client, enum ef_ovsdb_state state)
     struct timeval tv = {.tv_sec = wait / 1000, .tv_usec = wait % 1000 * 1000};
     event_add(client->retry, &tv);
     set_state(client, state);
-    end_transactions(client, "the connection was lost");
+    end_transactions(client, ef_ovsdb_lost);
 }
 
 static void
@@ -457,7 +458,7 @@ got_results(void *ctx, json_t *result, const char *error)
     }
     *link = transaction->next;
     char text[512];
-    transaction->done(transaction->ctx, error ? error : find_error(result, text, sizeof text));
+    transaction->done(transaction->ctx, error ? ef_ovsdb_lost : find_error(result, text, sizeof text));
     free(transaction);
 }
 

@@ -108,8 +108,10 @@ const char *ef_ovsdb_client_error(const struct ef_ovsdb_client *client);
  * ovsdb_value.h). Borrowed until the event loop goes on; NULL unless READY. */
 json_t *ef_ovsdb_client_rows(const struct ef_ovsdb_client *client, const char *table);
 
-/* How a transaction went: `error` is NULL if it was committed. If the connection
- * was lost meanwhile, nobody knows. What it changed is in the rows already. */
+/* How a transaction went: `error` is NULL if it was committed (what it changed is in
+ * the rows already); `ef_ovsdb_lost` itself if the connection ended before the
+ * answer, so that nobody knows. */
+extern const char ef_ovsdb_lost[];
 typedef void ef_ovsdb_done(void *ctx, const char *error);
 
 /* Runs `operations` (an array of RFC 7047 operations, taken over) as one
