@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "controller/controller.h"
+#include "controller/link_watch.h"
 #include "controller/peer_poll.h"
 #include "controller/watchers.h"
 #include "net/metrics.h"
@@ -35,14 +36,16 @@ reply_status(void *ctx, json_t *analyzers, json_t *reshufflers)
 {
     struct waiting *w = ctx;
     struct controller *c = w->controller;
-    ef_http_reply_json(
-        w->http, 200,
-        json_pack("{s:s, s:s, s:f, s:{s:I, s:I}, s:O, s:O, s:{s:I, s:I, s:I}, s:o, s:o, s:o}", "role", "controller",
-                  "version", PACKAGE_VERSION, "uptime_s", uptime_s(c), "switches", "total", (json_int_t) c->n_switches,
-                  "configured", (json_int_t) controller_n_configured(c), "analyzers", analyzers, "reshufflers",
-                  reshufflers, "traces", "queries", (json_int_t) c->counters.queries, "returned",
-                  (json_int_t) c->counters.traces, "incomplete_answers", (json_int_t) c->counters.incomplete, "state",
-                  state_show(c->state), "watchers", watchers_show(c->watchers), "access", access_show(c->access)));
+    ef_http_reply_json(w->http, 200,
+                       json_pack("{s:s, s:s, s:f, s:{s:I, s:I}, s:O, s:O, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:o}",
+                                 "role", "controller", "version", PACKAGE_VERSION, "uptime_s", uptime_s(c), "switches",
+                                 "total", (json_int_t) c->n_switches, "configured",
+                                 (json_int_t) controller_n_configured(c), "analyzers", analyzers, "reshufflers",
+                                 reshufflers, "traces", "queries", (json_int_t) c->counters.queries, "returned",
+                                 (json_int_t) c->counters.traces, "incomplete_answers",
+                                 (json_int_t) c->counters.incomplete, "state", state_show(c->state), "watchers",
+                                 watchers_show(c->watchers), "link_watch", link_watch_show(c->link_watch), "access",
+                                 access_show(c->access)));
     free(w);
 }
 

@@ -26,11 +26,19 @@ controller_libcontroller_a_SOURCES = \
 	controller/document.c controller/document.h \
 	controller/drop_app.c controller/drop_app.h \
 	controller/drop_pattern.c controller/drop_pattern.h \
+	controller/chi_square.h \
+	controller/ecmp_flows.c controller/ecmp_flows.h \
 	controller/everflow_row.c controller/everflow_row.h \
 	controller/everflow_rules.c controller/everflow_rules.h \
 	controller/fabric_map.c controller/fabric_map.h \
 	controller/fan_out.c controller/fan_out.h \
 	controller/hop_frame.c controller/hop_frame.h \
+	controller/latency_app.c controller/latency_app.h \
+	controller/latency_circle.c controller/latency_circle.h \
+	controller/latency_links.c controller/latency_links.h \
+	controller/link_watch.c controller/link_watch.h \
+	controller/link_probes.c controller/link_probes.h \
+	controller/link_ranks.c controller/link_ranks.h \
 	controller/loop_app.c controller/loop_app.h \
 	controller/managed_switch.c controller/managed_switch.h \
 	controller/peer_poll.c controller/peer_poll.h \
@@ -55,9 +63,11 @@ controller_libcontroller_a_SOURCES = \
 	controller/text.h \
 	controller/tokens.c controller/tokens.h \
 	controller/topology.c controller/topology.h \
+	controller/topology_links.c controller/topology_links.h \
 	controller/topology_push.c controller/topology_push.h \
 	controller/trace_search.c controller/trace_search.h \
 	controller/trace_export.c controller/trace_export.h \
+	controller/trace_poll.c controller/trace_poll.h \
 	controller/trace_query.c controller/trace_query.h \
 	controller/trace_record.c controller/trace_record.h \
 	controller/watch_case.c controller/watch_case.h \

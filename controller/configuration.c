@@ -19,6 +19,7 @@
 
 enum {
     MAX_PEERS = 1024,
+    MAX_WATCHER_S = 3600,
     MAX_DSCP_BIT = 5,
     MAX_SAMPLE_BITS = 16,
     MAX_RATE_KPPS = 100000,
@@ -281,8 +282,9 @@ read_everflow(const struct doc_place *root, struct everflow_settings *s, struct 
 static int
 read_watchers(const struct doc_place *root, bool has_probers, struct watcher_settings *s, struct ef_error *err)
 {
-    static const char *const known[] = {"drop",         "loop",   "poll_ms", "recheck_s", "diagnoses_per_minute",
-                                        "probes_per_s", "orders", NULL};
+    static const char *const known[] = {
+        "drop",      "loop",   "poll_ms", "recheck_s", "diagnoses_per_minute", "probes_per_s", "orders",
+        "latency_s", "ecmp_s", "rdma_s",  NULL};
     json_t *none = json_object();
     struct doc_place place;
     int rc = doc_object(root, "watchers", false, &place, err);
@@ -293,7 +295,10 @@ read_watchers(const struct doc_place *root, bool has_probers, struct watcher_set
          doc_integer(&place, "recheck_s", 1, 3600, 5, &s->recheck_s, err) ||
          doc_integer(&place, "diagnoses_per_minute", 1, 1000, 30, &s->diagnoses_per_minute, err) ||
          doc_integer(&place, "probes_per_s", 10, 1000000, 800, &s->probes_per_s, err) ||
-         doc_integer(&place, "orders", 1, 256, 60, &s->orders, err);
+         doc_integer(&place, "orders", 1, 256, 60, &s->orders, err) ||
+         doc_integer(&place, "latency_s", 0, MAX_WATCHER_S, 5, &s->latency_s, err) ||
+         doc_integer(&place, "ecmp_s", 0, MAX_WATCHER_S, 5, &s->ecmp_s, err) ||
+         doc_integer(&place, "rdma_s", 0, MAX_WATCHER_S, 2, &s->rdma_s, err);
     json_decref(none);
     return rc ? -EINVAL : 0;
 }

@@ -53,6 +53,7 @@ struct watcher_settings {
     bool drop, loop; /* Default: on if there are probers. */
     int64_t poll_ms, recheck_s, diagnoses_per_minute;
     int64_t probes_per_s, orders; /* For diagnoses by hand, too. */
+    int64_t latency_s, ecmp_s, rdma_s; /* How often those look; 0: never. */
 };
 
 struct configuration {

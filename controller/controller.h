@@ -21,6 +21,7 @@ struct diagnoses;
 struct probe_orders;
 struct watchers;
 struct rule_sets;
+struct link_watch;
 
 struct controller {
     struct event_base *base;
@@ -42,6 +43,7 @@ struct controller {
     struct counter_keeper *counter_keeper;
     struct steering *steering;
     struct rule_sets *rule_sets;
+    struct link_watch *link_watch; /* Or NULL. */
     struct ef_time started; /* Monotonic. */
     struct {
         uint64_t queries, traces, incomplete; /* Answers to /v1/traces; traces in them; those not complete. */

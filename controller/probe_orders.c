@@ -299,6 +299,15 @@ probe_order_free(struct probe_order *o)
     free(o);
 }
 
+void
+probe_order_forget(struct probe_order *o)
+{
+    if (is_over(o)) {
+        probe_order_unkeep(o);
+        probe_order_free(o);
+    }
+}
+
 static void
 forget_oldest(struct probe_orders *orders)
 {
@@ -406,6 +415,18 @@ const char *
 probe_order_id(const struct probe_order *o)
 {
     return o->id;
+}
+
+bool
+probe_order_is_over(const struct probe_order *o)
+{
+    return is_over(o);
+}
+
+const char *
+probe_order_error(const struct probe_order *o)
+{
+    return o->error;
 }
 
 uint64_t

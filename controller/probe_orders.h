@@ -53,6 +53,9 @@ struct probe_order *probe_orders_find(const struct probe_orders *orders, const c
 /* Ends it, and has the prober end it. One that is over stays as it is. */
 void probe_order_stop(struct probe_order *order);
 
+/* Takes one that is over from the list: nobody else shall look at it. */
+void probe_order_forget(struct probe_order *order);
+
 /* {"id", "prober", "state": "queued" | "running" | "done" | "stopped" | "refused" | "expired", "error", "packet",
  * "count", "interval_ms", "sent", "failed", "created", "ended"}, a new reference. */
 json_t *probe_order_show(const struct probe_order *order);
@@ -60,6 +63,8 @@ json_t *probe_orders_list(const struct probe_orders *orders); /* An array, the n
 
 /* What results need. */
 const char *probe_order_id(const struct probe_order *order);
+bool probe_order_is_over(const struct probe_order *order);
+const char *probe_order_error(const struct probe_order *order); /* "": none. */
 uint64_t probe_order_count(const struct probe_order *order);
 uint64_t probe_order_sent(const struct probe_order *order);
 struct ef_time probe_order_created(const struct probe_order *order);

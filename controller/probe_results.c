@@ -25,6 +25,8 @@ struct probe_results {
     uint64_t count, traced;
     uint8_t *seen; /* A bit for each sequence number. */
     json_t *fates, *ways, *ids;
+    json_t *way; /* Names of switches, the first again as the last. */
+    struct round_trips way_trips;
     size_t n_links;
     struct link links[MAX_LINKS];
 };
@@ -58,6 +60,8 @@ probe_results_destroy(struct probe_results *r)
         round_trips_free(&r->links[i].trips);
     }
     free(r->seen);
+    round_trips_free(&r->way_trips);
+    json_decref(r->way);
     json_decref(r->fates);
     json_decref(r->ways);
     json_decref(r->ids);
@@ -168,6 +172,23 @@ add_round_trips(struct probe_results *r, const json_t *hops)
     }
 }
 
+/* The last hops, if they are the way that is expected. */
+static void
+add_way_trip(struct probe_results *r, const json_t *hops)
+{
+    size_t n = json_array_size(r->way), n_hops = json_array_size(hops);
+    struct ef_time left = {0}, came = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (n_hops < n ||
+            strcmp(json_string_value(json_array_get(r->way, i)), switch_of(json_array_get(hops, n_hops - n + i)))) {
+            return;
+        }
+    }
+    if (n && clock_of(json_array_get(hops, n_hops - n), &left) && clock_of(json_array_get(hops, n_hops - 1), &came)) {
+        round_trips_add(&r->way_trips, left, (double) ef_time_diff_ns(came, left) / EF_NS_PER_US);
+    }
+}
+
 /* The hops at which a switch got the packet; copies may also be made where it
  * leaves or is dropped. */
 static json_t *
@@ -197,6 +218,7 @@ probe_results_add(struct probe_results *r, const char *json, size_t len)
         increment(r->fates, text_of(trace, "fate", "unknown"));
         add_way(r, hops);
         add_round_trips(r, hops);
+        add_way_trip(r, hops);
         if (json_array_size(r->ids) < MAX_IDS) {
             json_array_append_new(r->ids, json_string(text_of(trace, "id", "")));
         }
@@ -228,6 +250,22 @@ loss(const json_t *fates)
     double delivered = json_number_value(json_object_get(fates, "delivered")),
            dropped = json_number_value(json_object_get(fates, "dropped"));
     return delivered + dropped > 0 ? json_real(dropped / (delivered + dropped)) : json_null();
+}
+
+void
+probe_results_expect_way(struct probe_results *r, const char *const way[], size_t n)
+{
+    json_decref(r->way);
+    r->way = json_array();
+    for (size_t i = 0; i <= n; i++) {
+        json_array_append_new(r->way, json_string(way[i % n]));
+    }
+}
+
+const struct round_trips *
+probe_results_way(const struct probe_results *r)
+{
+    return &r->way_trips;
 }
 
 const struct round_trips *

@@ -33,6 +33,11 @@ void probe_results_add(struct probe_results *results, const char *json, size_t l
  * ... as round_trips.h says}], "traces": [the first 100 ids]}, a new reference; of `sent` probes. */
 json_t *probe_results_show(struct probe_results *results, uint64_t sent);
 
+/* Has the time over this way measured, too: `n` switches, from the first to the last and
+ * from there back to the first, which measures. The names are copied. */
+void probe_results_expect_way(struct probe_results *results, const char *const way[], size_t n);
+const struct round_trips *probe_results_way(const struct probe_results *results);
+
 /* The round trips over one link, borrowed, or NULL. */
 const struct round_trips *probe_results_link(const struct probe_results *results, const char *from, const char *to);
 

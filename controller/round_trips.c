@@ -10,7 +10,7 @@
 
 #include "base/util.h"
 
-enum { FLOOR_PERCENT = 10 };
+enum { FLOOR_PERCENT = 5 };
 static const double mad_to_deviation = 1.4826;
 
 void
@@ -31,6 +31,18 @@ round_trips_free(struct round_trips *trips)
 {
     free(trips->samples);
     *trips = (struct round_trips){0};
+}
+
+void
+round_trips_forget(struct round_trips *trips, struct ef_time before)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < trips->n; i++) {
+        if (!ef_time_before(trips->samples[i].at, before)) {
+            trips->samples[n++] = trips->samples[i];
+        }
+    }
+    trips->n = n;
 }
 
 /* --- Numbers -------------------------------------------------------------- */

@@ -10,7 +10,7 @@
  * A round trip is what the link takes and, on top, what queues, schedulers and
  * other work happened to add. What is added is never negative, so the link shows
  * in the low percentiles, whatever the machine does meanwhile: `floor_us` is the
- * one that a tenth of the samples do not exceed. (Not the minimum: the luckiest
+ * one that a twentieth of the samples do not exceed. (Not the minimum: the luckiest
  * of all samples gets luckier with their number.)
  *
  * `noise_us` says how well that floor is known: the samples are cut in the order of
@@ -50,6 +50,7 @@ struct round_trips_summary {
 
 void round_trips_add(struct round_trips *trips, struct ef_time at, double us);
 void round_trips_free(struct round_trips *trips); /* Leaves it empty. */
+void round_trips_forget(struct round_trips *trips, struct ef_time before);
 
 /* All 0 but `noise_us` without samples. */
 void round_trips_summarize(const struct round_trips *trips, struct round_trips_summary *summary);

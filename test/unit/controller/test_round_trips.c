@@ -29,7 +29,7 @@ numbers(void **state)
     round_trips_summarize(&trips, &s);
     assert_int_equal(s.n, 100);
     assert_float_equal(s.min_us, 1, 1e-9);
-    assert_float_equal(s.floor_us, 10, 1e-9);
+    assert_float_equal(s.floor_us, 5, 1e-9);
     assert_float_equal(s.p50_us, 50, 1e-9);
     assert_float_equal(s.p90_us, 90, 1e-9);
     assert_float_equal(s.p99_us, 99, 1e-9);

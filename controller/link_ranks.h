@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which links add delay: from round trips measured over several links at the
+ * same time, from both ends of each where possible.
+ *
+ *     struct link_rank ranks[n] = {{.a = "leaf1", .b = "spine1", .kind = {"leaf", "spine"},
+ *                                   .end = {{.floor_us = 120, .noise_us = 9, .p90_us = 500, .n = 200, .base_us = NAN},
+ * ...}}}; link_ranks(ranks, n);                     // sorted: the one that adds most first if
+ * (link_rank_is_slow(&ranks[0])) ...
+ *
+ * What the machines that forward and measure take is in each round trip, and
+ * grows when they are busy: it is what links have in common. So a link is compared with
+ * the others, by the floor of the same moment: with what each had before
+ * (`base_us`, from the watcher) if that is known of all, else with links of the same kind
+ * (from a leaf to a spine, say). `added_us` is what the link's floor is above
+ * the median of the others; a delay put on a link shows as that, whichever
+ * direction it is in. `queue_us` is the same of the 90th percentile, beyond
+ * what the floor explains: what queues add at times.
+ *
+ * How sure that is, the others say: `noise_us` is the greater of what the link's own
+ * floor is known by and how far the others lie from each other (1.4826 times
+ * their median absolute deviation). Pure functions. */
+#ifndef CONTROLLER_LINK_RANKS_H
+#define CONTROLLER_LINK_RANKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "controller/round_trips.h"
+
+enum { LINK_RANKS_LEAST = 3 }; /* Links; of fewer nothing is said. */
+
+/* The floor and p90 of the round trips as one end saw them. */
+struct link_rank_end {
+    size_t n; /* Samples; 0: none. */
+    double floor_us, noise_us, p90_us;
+    double base_us; /* The floor that is usual, above a zero that all links share; NAN: not known. */
+};
+
+struct link_rank {
+    const char *a, *b;           /* Borrowed. */
+    const char *kind[2];         /* The roles of both. */
+    struct link_rank_end end[2]; /* As `a` and as `b` saw it. */
+
+    /* The result. */
+    bool is_known; /* There were enough to compare with. */
+    bool by_history;
+    double added_us, noise_us;
+    double queue_us, queue_noise_us;
+};
+
+struct link_rank_end link_rank_end(const struct round_trips *trips, double base_us);
+
+void link_ranks(struct link_rank ranks[], size_t n);
+
+/* True if the link adds delay beyond doubt: at least `least_us`, and 3.5 times the
+ * noise. */
+bool link_rank_is_slow(const struct link_rank *rank, double least_us);
+
+/* True if its queues do: at least a millisecond at the 90th percentile, and six
+ * times the noise. */
+bool link_rank_has_queue(const struct link_rank *rank);
+
+/* The least delay worth a verdict: 20 us where history is known, otherwise 60,
+ * for links are not that alike. */
+double link_rank_least_us(const struct link_rank *rank);
+
+#endif
