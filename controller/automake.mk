@@ -27,6 +27,9 @@ controller_libcontroller_a_SOURCES = \
 	controller/drop_app.c controller/drop_app.h \
 	controller/drop_pattern.c controller/drop_pattern.h \
 	controller/chi_square.h \
+	controller/ecmp_app.c controller/ecmp_app.h \
+	controller/ecmp_counters.c controller/ecmp_counters.h \
+	controller/ecmp_watch.c controller/ecmp_watch.h \
 	controller/ecmp_flows.c controller/ecmp_flows.h \
 	controller/everflow_row.c controller/everflow_row.h \
 	controller/everflow_rules.c controller/everflow_rules.h \

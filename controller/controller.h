@@ -22,6 +22,7 @@ struct probe_orders;
 struct watchers;
 struct rule_sets;
 struct link_watch;
+struct ecmp_watch;
 
 struct controller {
     struct event_base *base;
@@ -44,6 +45,7 @@ struct controller {
     struct steering *steering;
     struct rule_sets *rule_sets;
     struct link_watch *link_watch; /* Or NULL. */
+    struct ecmp_watch *ecmp_watch; /* Or NULL. */
     struct ef_time started; /* Monotonic. */
     struct {
         uint64_t queries, traces, incomplete; /* Answers to /v1/traces; traces in them; those not complete. */

@@ -7,12 +7,10 @@
 #include <stddef.h>
 
 #include "controller/drop_app.h"
+#include "controller/ecmp_app.h"
 #include "controller/latency_app.h"
 #include "controller/loop_app.h"
 
 const struct diagnosis_app *const diagnosis_apps[] = {
-    &drop_app,
-    &loop_app,
-    &latency_app,
-    NULL,
+    &drop_app, &loop_app, &latency_app, &ecmp_app, NULL,
 };

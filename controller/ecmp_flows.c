@@ -286,8 +286,8 @@ sort_ways(struct ecmp_finding *x)
     }
 }
 
-static void
-judge_finding(struct ecmp_finding *x)
+void
+ecmp_finding_judge(struct ecmp_finding *x)
 {
     unsigned counts[ECMP_FLOWS_WAYS];
     for (size_t i = 0; i < x->n_ways; i++) {
@@ -324,7 +324,7 @@ judge_switch(const struct ecmp_flows *f, const struct crossing list[], size_t n,
         }
         if (!is_known) {
             count(f, list, n, choice, &findings[n_findings]);
-            judge_finding(&findings[n_findings++]);
+            ecmp_finding_judge(&findings[n_findings++]);
         }
     }
     return n_findings;

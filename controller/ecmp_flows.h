@@ -70,6 +70,9 @@ size_t ecmp_flows_judge(const struct ecmp_flows *flows, struct ef_time since, do
 bool ecmp_flows_look(const struct ecmp_flows *flows, struct ef_time since, const char *at,
                      struct ecmp_finding *finding);
 
+/* Works out `p`, the order of the ways and the classes from the counts of flows. */
+void ecmp_finding_judge(struct ecmp_finding *finding);
+
 /* {"flows", "p", "links": [{"to", "flows", "expected"}], "prefixes": [{"prefix", "switch", "flows": {neighbour: n},
  * "p", "uneven"}]}, a new reference. */
 json_t *ecmp_finding_show(const struct ecmp_finding *finding);

@@ -24,7 +24,7 @@ enum {
     N_PROBES = 12,     /* Over a link in a cycle, */
     INTERVAL_MS = 40,  /* one so often. */
     WINDOW_CYCLES = 6, /* That the fine judgement is of. */
-    HISTORY = 60,      /* Floors that are remembered. */
+    HISTORY = 240,     /* Floors that are remembered. */
     LEARNED = 5,       /* From so many on one knows what is usual. */
     CONFIRM_MS = 50,   /* To the next cycle after a suspicion. */
     N_CONFIRM = 2,     /* Cycles in a row that make an alert, */

@@ -18,6 +18,7 @@
 #include "controller/controller.h"
 #include "controller/counter_keeper.h"
 #include "controller/diagnoses.h"
+#include "controller/ecmp_watch.h"
 #include "controller/link_watch.h"
 #include "controller/probe_orders.h"
 #include "controller/rule_sets.h"
@@ -218,6 +219,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
         c->collection = c->configuration.n_probers ? collection_start(c) : NULL;
         c->watchers = watchers_start(c);
         c->link_watch = link_watch_start(c);
+        c->ecmp_watch = ecmp_watch_start(c);
     }
     return rc;
 }
@@ -230,6 +232,7 @@ stop(struct controller *c, struct ef_control *control)
     collection_stop(c->collection);
     diagnoses_destroy(c->diagnoses); /* They use the next three. */
     link_watch_stop(c->link_watch);
+    ecmp_watch_stop(c->ecmp_watch);
     alerts_destroy(c->alerts);
     probe_orders_destroy(c->probes);
     counter_keeper_destroy(c->counter_keeper);

@@ -27,6 +27,7 @@ EXTRA_DIST += test/system/faults.bats test/system/shedding.bats
 EXTRA_DIST += test/system/topology_push.bats
 EXTRA_DIST += test/system/rule_sets.bats
 EXTRA_DIST += test/system/latency.bats
+EXTRA_DIST += test/system/ecmp.bats
 EXTRA_DIST += test/system/packaging.bats
 EXTRA_DIST += test/system/state.bats test/system/state.bash
 EXTRA_DIST += test/system/access.bats

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shares under watch; see ecmp_watch.h. */
+#include <config.h>
+
+#include "controller/ecmp_watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "controller/alerts.h"
+#include "controller/controller.h"
+#include "controller/diagnoses.h"
+#include "controller/ecmp_flows.h"
+#include "controller/trace_poll.h"
+
+enum { SHORT_MS = 8000, LONG_MS = 30000, MAX_TRACES = 3000, MAX_FINDINGS = 32 };
+static const double alert_p = 1e-6;
+
+struct ecmp_watch {
+    struct controller *c;
+    struct ecmp_flows *flows;
+    struct trace_poll *poll;
+    bool *has_alert; /* Of each switch. */
+};
+
+static size_t
+number_of(const struct ecmp_watch *w, const char *name)
+{
+    size_t i = 0;
+    while (i < w->c->topology.n_switches && strcmp(w->c->topology.switches[i].name, name)) {
+        i++;
+    }
+    return i;
+}
+
+static void
+raise_alert(struct ecmp_watch *w, const struct ecmp_finding *x)
+{
+    char class[300], summary[ALERT_SUMMARY_SIZE];
+    ecmp_finding_class(x, class, sizeof class);
+    snprintf(summary, sizeof summary, "%s sends %.0f %% of %u flows to %s, one of %zu equal ways: %s.", x->at,
+             100.0 * x->ways[0].flows / EF_MAX(x->flows, 1u), x->flows, x->ways[0].to, x->n_ways, class);
+    json_t *evidence = ecmp_finding_show(x);
+    json_object_set_new(evidence, "device", json_string(x->at));
+    json_object_set_new(evidence, "link", diagnosis_link(w->c, x->at, x->ways[0].to));
+    json_object_set_new(evidence, "class", json_string(class));
+    struct alert_report report = {
+        .kind = "ecmp", .subject = x->at, .severity = ALERT_WARNING, .summary = summary, .evidence = evidence};
+    alerts_raise(w->c->alerts, &report);
+}
+
+static void
+on_trace(void *ctx, const json_t *trace)
+{
+    ecmp_flows_take(((struct ecmp_watch *) ctx)->flows, trace);
+}
+
+/* Those of the short window say what is now, those of the long one have more flows. */
+static void
+on_poll(void *ctx, struct ef_time until)
+{
+    struct ecmp_watch *w = ctx;
+    struct ecmp_finding *findings = calloc(MAX_FINDINGS, sizeof *findings);
+    bool *is_uneven = calloc(w->c->topology.n_switches + 1, sizeof *is_uneven);
+    static const int windows_ms[] = {LONG_MS, SHORT_MS};
+    if (!findings || !is_uneven) {
+        abort(); /* Control path. */
+    }
+    for (size_t k = 0; k < EF_ARRAY_SIZE(windows_ms); k++) {
+        size_t n =
+            ecmp_flows_judge(w->flows, ef_time_add_ms(until, -windows_ms[k]), alert_p, NULL, findings, MAX_FINDINGS);
+        for (size_t i = 0; i < n; i++) {
+            is_uneven[number_of(w, findings[i].at)] = true;
+            raise_alert(w, &findings[i]);
+        }
+    }
+    for (size_t i = 0; i < w->c->topology.n_switches; i++) {
+        if (w->has_alert[i] && !is_uneven[i]) {
+            alerts_resolve(w->c->alerts, "ecmp", w->c->topology.switches[i].name, "its flows are shared evenly again");
+        }
+        w->has_alert[i] = is_uneven[i];
+    }
+    free(findings);
+    free(is_uneven);
+}
+
+struct ecmp_watch *
+ecmp_watch_start(struct controller *c)
+{
+    if (!c->configuration.watchers.ecmp_s) {
+        return NULL;
+    }
+    struct ecmp_watch *w = calloc(1, sizeof *w);
+    if (!w || !(w->has_alert = calloc(c->topology.n_switches + 1, sizeof *w->has_alert))) {
+        abort(); /* Control path at start-up. */
+    }
+    struct trace_poll_spec spec = {.condition = "!trace.probe",
+                                   .period_ms = c->configuration.watchers.ecmp_s * 1000,
+                                   .limit = MAX_TRACES,
+                                   .take = on_trace,
+                                   .done = on_poll,
+                                   .ctx = w};
+    w->c = c;
+    w->flows = ecmp_flows_create(c->topology.document);
+    w->poll = trace_poll_start(c, &spec);
+    return w;
+}
+
+void
+ecmp_watch_stop(struct ecmp_watch *w)
+{
+    if (w) {
+        trace_poll_stop(w->poll);
+        ecmp_flows_destroy(w->flows);
+        free(w->has_alert);
+        free(w);
+    }
+}
