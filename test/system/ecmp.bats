@@ -29,7 +29,7 @@ diagnose() { # OPTIONS: the answer in "$result"
     wait_until 80 is_over "$id"
     api "diagnoses/$id" >"$result"
     jq -c '.verdict, .error, .progress[].text' "$result"
-    [ "$(jq -r .state "$result")" = done ]
+    [ "$(jq -r .state "$result")" = "done" ]
 }
 alerts() { api 'alerts?state=active' | jq -c '[.alerts[] | [.kind, .subject]]'; }
 has_alerts() { [ "$(alerts)" = "$1" ]; }

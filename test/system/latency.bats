@@ -42,7 +42,7 @@ diagnose() {
     wait_until 80 is_over "$id"
     api "diagnoses/$id" >"$result"
     jq -c '.verdict, .error, .progress[].text, (.evidence.links[] | [.a, .b, .between, .added_us, .noise_us])' "$result"
-    [ "$(jq -r .state "$result")" = done ]
+    [ "$(jq -r .state "$result")" = "done" ]
 }
 
 # names LINK US: the verdict is that link, and so many us, give or take 10 % or 20 us.
@@ -54,8 +54,8 @@ names() {
 # finds SRC DST LINK US: on a machine that is busy with other things the noise may be greater
 # than the delay: then nothing may be found, and the verdict must say why.
 finds() {
-    local i
-    for i in 1 2 3; do
+    local _
+    for _ in 1 2 3; do
         diagnose "$1" "$2"
         ! names "$3" "$4" || return 0
         jq -e --argjson us "$4" '.verdict.kind == "none" and .verdict.details.noise_us > $us / 6' "$result"
