@@ -574,11 +574,12 @@ targets_are() { # NUMBER TARGETS
         --detach --pidfile "$PWD/r1.pid" --log-file "$PWD/r1.log" 3>&-
     configure
     jq --arg url "unix:$PWD/r1.sock" '.reshufflers = [{name: "r1", url: $url}] | .analyzers =
-        [{name: "a1", url: "unix:/nowhere/a1", address: "10.1.0.21"}, {name: "a2", url: "unix:/nowhere/a2", address: "10.2.0.21", weight: 7}]' \
+        [{name: "a1", url: "unix:/nowhere/a1", address: "10.1.0.21"}, {name: "a2", url: "unix:/nowhere/a2", address: "10.2.0.21", address6: "fd00::2", weight: 7}]' \
         controller.json >new.json
     mv new.json controller.json
     start_controller
     wait_until 10 analyzers_are '[["a1", "10.1.0.21", 100, false], ["a2", "10.2.0.21", 7, false]]'
+    curl -sf --unix-socket r1.sock http://localhost/v1/analyzers | jq -e '[.analyzers[].address6] == [null, "fd00::2"]'
     curl -sf --unix-socket r1.sock http://localhost/v1/analyzers -d '{"name": "a2", "draining": true, "weight": 9}' >answer
     wait_until 10 analyzers_are '[["a1", "10.1.0.21", 100, false], ["a2", "10.2.0.21", 7, true]]'
     curl -sf --unix-socket r1.sock -X DELETE 'http://localhost/v1/analyzers?name=a1' >answer

@@ -75,7 +75,10 @@ overload() {
     pid=$(cat "$directory/reshuffler1.pid")
     (
         for ((i = 0; i < 400; i++)); do
-            kill -STOP "$pid" && sleep 0.2 && kill -CONT "$pid" && sleep 0.05 || break
+            kill -STOP "$pid" || break
+            sleep 0.2
+            kill -CONT "$pid" || break
+            sleep 0.05
         done
     ) 3>&- &
     echo $! >"$BATS_FILE_TMPDIR/throttle.pid"
