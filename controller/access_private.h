@@ -17,7 +17,7 @@ struct access_control {
     struct request_budget *budget; /* NULL: no limit. */
     struct request_budget *wrong;  /* Of wrong tokens, by address. */
     struct replay_guard *replays;
-    enum role role;       /* Of the request whose handler runs. */
+    enum role role;      /* Of the request whose handler runs. */
     uint64_t refused[3]; /* With 401, 403, 429. */
 };
 

@@ -76,6 +76,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/watch_case.c controller/watch_case.h \
 	controller/watch_causes.c controller/watch_causes.h \
 	controller/watch_faults.c controller/watch_faults.h \
+	controller/watch_switches.c controller/watch_switches.h \
 	controller/watchers.c controller/watchers.h
 
 sbin_PROGRAMS += controller/ef-controller

@@ -20,18 +20,27 @@ enum {
     DELAYED_STEPS = 3, /* How uneven the delay of statistics is, in EVERY_MS. */
 };
 
+/* What reshufflers miss of a switch's copies. */
+struct holes {
+    int64_t before, told, lost; /* At the last look; at both last looks; new ones since we began. */
+    struct ef_time last;        /* Monotonic: when there were new ones; 0: never. */
+    bool is_known;
+};
+
 struct collection {
     struct controller *controller;
     struct event *timer;
     struct fan_out *asking;
     json_t *sent;                     /* By analyzer: what reshufflers sent to it. */
     json_t *gathered;                 /* By switch address: what they got of it. */
+    json_t *holes;                    /* By switch address: what they miss of it, by its numbers. */
     int64_t n_sent, n_unsendable;     /* Copies, all analyzers together; those that were too large for the way there. */
     bool is_whole;                    /* All reshufflers answered. */
     struct collection_gap all;        /* All reshufflers to all analyzers: the exact one. */
     struct collection_gap *analyzers; /* As the configuration has them. */
     struct collection_gap *switches;  /* Reshufflers to analyzers, and switch to reshufflers; as the topology. */
     struct collection_gap *uplinks;
+    struct holes *sequences; /* By the copies' numbers; as the topology. */
     struct heard {
         int64_t copies;
         struct ef_time last; /* When some came; monotonic. */
@@ -105,6 +114,7 @@ add_reshuffler(struct collection *o, const json_t *status)
     json_object_foreach(json_object_get(status, "switches"), address, entry)
     {
         add(o->gathered, address, json_integer_value(json_object_get(entry, "received")));
+        add(o->holes, address, json_integer_value(json_object_get(entry, "lost")));
     }
 }
 
@@ -119,6 +129,22 @@ statistic(const struct managed_switch *s, const char *key, int64_t *n)
     *n = text ? strtoll(text, NULL, 10) : json_integer_value(value);
     json_decref(all);
     return is_there;
+}
+
+/* By the numbers of copies losses are known at once, where the switch itself says
+ * seconds later how many it made. A hole that is filled by the next look was a
+ * copy that another overtook. */
+static void
+note_holes(struct holes *h, int64_t holes, struct ef_time now)
+{
+    int64_t sure = h->is_known ? EF_MIN(holes, h->before) : holes;
+    if (h->is_known && sure > h->told) {
+        h->lost += sure - h->told;
+        h->last = now;
+    }
+    h->told = sure;
+    h->before = holes;
+    h->is_known = true;
 }
 
 static void
@@ -138,6 +164,7 @@ note_switch(struct collection *o, size_t i, const json_t *received, struct ef_ti
     if (statistic(c->switches[i], "copies", &made)) {
         collection_gap_note(&o->uplinks[i], made, gathered, STATISTICS_MS, now);
     }
+    note_holes(&o->sequences[i], json_integer_value(json_object_get(o->holes, address)), now);
 }
 
 static void
@@ -174,7 +201,7 @@ on_analyzers(void *ctx, const struct fan_out_answer answers[], size_t n)
     if (o->is_whole && all) {
         collection_gap_note(&o->all, o->n_sent, n_received, 0, now);
     }
-    for (size_t i = 0; o->is_whole && i < o->controller->n_switches; i++) {
+    for (size_t i = 0; o->is_whole && i < o->controller->topology.n_switches; i++) {
         note_switch(o, i, all ? received : NULL, now);
     }
     json_decref(received);
@@ -194,6 +221,7 @@ on_reshufflers(void *ctx, const struct fan_out_answer answers[], size_t n)
     struct collection *o = ctx;
     json_object_clear(o->sent);
     json_object_clear(o->gathered);
+    json_object_clear(o->holes);
     o->n_sent = o->n_unsendable = 0;
     o->is_whole = true;
     for (size_t i = 0; i < n; i++) {
@@ -252,11 +280,11 @@ collection_counts(const struct collection *o, const char *switch_name, int64_t *
 }
 
 static void
-show_gap(json_t *list, const char *role, const char *name, const struct collection_gap *g, struct ef_time now)
+show_loss(json_t *list, const char *role, const char *name, int64_t lost, struct ef_time last, struct ef_time now)
 {
-    if (g->last.ns) {
-        json_array_append_new(list, json_pack("{s:s, s:I, s:f}", role, name, "lost", (json_int_t) g->lost, "last_s_ago",
-                                              (double) ef_time_diff_ns(now, g->last) / 1e9));
+    if (last.ns) {
+        json_array_append_new(list, json_pack("{s:s, s:I, s:f}", role, name, "lost", (json_int_t) lost, "last_s_ago",
+                                              (double) ef_time_diff_ns(now, last) / 1e9));
     }
 }
 
@@ -266,15 +294,17 @@ collection_show(const struct collection *o)
     json_t *list = json_array();
     struct ef_time now = ef_time_mono();
     if (o) {
-        show_gap(list, "analyzer", "all", &o->all, now);
+        show_loss(list, "analyzer", "all", o->all.lost, o->all.last, now);
     }
     for (size_t i = 0; o && i < o->controller->configuration.n_analyzers; i++) {
-        show_gap(list, "analyzer", o->controller->configuration.analyzers[i].name, &o->analyzers[i], now);
+        show_loss(list, "analyzer", o->controller->configuration.analyzers[i].name, o->analyzers[i].lost,
+                  o->analyzers[i].last, now);
     }
     for (size_t i = 0; o && i < o->controller->topology.n_switches; i++) {
         const char *name = o->controller->topology.switches[i].name;
-        show_gap(list, "switch", name, &o->switches[i], now);
-        show_gap(list, "uplink", name, &o->uplinks[i], now);
+        show_loss(list, "switch", name, o->switches[i].lost, o->switches[i].last, now);
+        show_loss(list, "uplink", name, o->uplinks[i].lost, o->uplinks[i].last, now);
+        show_loss(list, "sequence", name, o->sequences[i].lost, o->sequences[i].last, now);
     }
     return list;
 }
@@ -289,13 +319,15 @@ collection_start(struct controller *c)
         o->controller = c;
         o->sent = json_object();
         o->gathered = json_object();
+        o->holes = json_object();
         o->analyzers = calloc(c->configuration.n_analyzers + 1, sizeof *o->analyzers);
         o->switches = calloc(c->topology.n_switches + 1, sizeof *o->switches);
         o->uplinks = calloc(c->topology.n_switches + 1, sizeof *o->uplinks);
+        o->sequences = calloc(c->topology.n_switches + 1, sizeof *o->sequences);
         o->heard = calloc(c->topology.n_switches + 1, sizeof *o->heard);
         o->timer = evtimer_new(c->base, on_timer, o);
     }
-    if (!o || !o->analyzers || !o->switches || !o->uplinks || !o->heard || !o->timer) {
+    if (!o || !o->analyzers || !o->switches || !o->uplinks || !o->sequences || !o->heard || !o->timer) {
         abort(); /* Control path at start-up. */
     }
     again(o);
@@ -310,9 +342,11 @@ collection_stop(struct collection *o)
         event_free(o->timer);
         json_decref(o->sent);
         json_decref(o->gathered);
+        json_decref(o->holes);
         free(o->analyzers);
         free(o->switches);
         free(o->uplinks);
+        free(o->sequences);
         free(o->heard);
         free(o);
     }

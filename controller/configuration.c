@@ -283,14 +283,15 @@ static int
 read_watchers(const struct doc_place *root, bool has_probers, struct watcher_settings *s, struct ef_error *err)
 {
     static const char *const known[] = {
-        "drop",      "loop",   "poll_ms", "recheck_s", "diagnoses_per_minute", "probes_per_s", "orders",
-        "latency_s", "ecmp_s", "rdma_s",  NULL};
+        "drop",         "loop",   "switches",  "poll_ms", "recheck_s", "diagnoses_per_minute",
+        "probes_per_s", "orders", "latency_s", "ecmp_s",  "rdma_s",    NULL};
     json_t *none = json_object();
     struct doc_place place;
     int rc = doc_object(root, "watchers", false, &place, err);
     place.value = !rc && !place.value ? none : place.value;
     rc = rc || doc_check_keys(&place, known, err) || doc_boolean(&place, "drop", has_probers, &s->drop, err) ||
          doc_boolean(&place, "loop", has_probers, &s->loop, err) ||
+         doc_boolean(&place, "switches", true, &s->switches, err) ||
          doc_integer(&place, "poll_ms", 100, 60000, 500, &s->poll_ms, err) ||
          doc_integer(&place, "recheck_s", 1, 3600, 5, &s->recheck_s, err) ||
          doc_integer(&place, "diagnoses_per_minute", 1, 1000, 30, &s->diagnoses_per_minute, err) ||

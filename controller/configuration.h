@@ -51,6 +51,7 @@ struct everflow_settings {
 /* The watchers (watchers.h): which are on, and what they may cost. */
 struct watcher_settings {
     bool drop, loop; /* Default: on if there are probers. */
+    bool switches;   /* Default: on. */
     int64_t poll_ms, recheck_s, diagnoses_per_minute;
     int64_t probes_per_s, orders; /* For diagnoses by hand, too. */
     int64_t latency_s, ecmp_s, rdma_s; /* How often those look; 0: never. */

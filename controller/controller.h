@@ -19,6 +19,7 @@ struct alerts;
 struct collection;
 struct diagnoses;
 struct probe_orders;
+struct switch_watch;
 struct watchers;
 struct rule_sets;
 struct link_watch;
@@ -38,9 +39,10 @@ struct controller {
     struct probe_orders *probes;
     struct alerts *alerts;
     struct diagnoses *diagnoses;
-    struct collection *collection;    /* NULL: without probers nobody asks. */
-    struct watchers *watchers;        /* NULL: all are off. */
-    struct probe_budget probe_budget; /* Of all diagnoses together. */
+    struct collection *collection;     /* NULL: without probers nobody asks. */
+    struct watchers *watchers;         /* NULL: all are off. */
+    struct switch_watch *switch_watch; /* NULL: off. */
+    struct probe_budget probe_budget;  /* Of all diagnoses together. */
     struct counter_keeper *counter_keeper;
     struct steering *steering;
     struct rule_sets *rule_sets;

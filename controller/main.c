@@ -23,6 +23,7 @@
 #include "controller/probe_orders.h"
 #include "controller/rule_sets.h"
 #include "controller/steering.h"
+#include "controller/watch_switches.h"
 #include "controller/watchers.h"
 
 static const char program[] = "ef-controller";
@@ -216,10 +217,11 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
         start_rule_sets(c);
         c->push = topology_push_start(c->base, &c->configuration, &c->topology);
         c->steering = steering_start(c);
-        c->collection = c->configuration.n_probers ? collection_start(c) : NULL;
+        c->collection = collection_start(c);
         c->watchers = watchers_start(c);
         c->link_watch = link_watch_start(c);
         c->ecmp_watch = ecmp_watch_start(c);
+        c->switch_watch = switch_watch_start(c);
     }
     return rc;
 }
@@ -229,6 +231,7 @@ stop(struct controller *c, struct ef_control *control)
 {
     ef_http_server_destroy(c->http);
     watchers_stop(c->watchers);
+    switch_watch_stop(c->switch_watch);
     collection_stop(c->collection);
     diagnoses_destroy(c->diagnoses); /* They use the next three. */
     link_watch_stop(c->link_watch);

@@ -48,6 +48,8 @@ struct managed_switch {
     char drift[200];        /* What it was. */
     void (*released)(void *ctx);
     void *released_ctx;
+    struct ef_time asked; /* Monotonic: when we asked whether ovs-vswitchd lives; 0: we did not. */
+    json_int_t asked_cfg; /* The number that it should copy; -1: not in the database yet. */
 };
 
 /* --- State ---------------------------------------------------------------- */
@@ -347,9 +349,10 @@ managed_switch_create(struct event_base *base, const struct topology_switch *nod
                       struct ef_error *err)
 {
     static const char absent[] = "this Open vSwitch has no Everflow table; it needs the patched build";
-    static const char *const root_columns[] = {"everflow", "ovs_version", "external_ids", NULL};
+    static const char *const root_columns[] = {"everflow", "ovs_version", "external_ids", "next_cfg", "cur_cfg", NULL};
     static const char *const bridge_columns[] = {"name", "datapath_type", "ports", NULL};
     static const char *const port_columns[] = {"name", NULL};
+    static const char *const interface_columns[] = {"name", "ofport", "link_state", NULL};
     static const char *const everflow_columns[] = {
         "source_ip",    "targets",      "encap",     "classes", "debug_dscp",    "sample_bits",
         "truncate",     "sample_value", "rate_kpps", "decap",   "probe_sources", "burst",
@@ -357,10 +360,13 @@ managed_switch_create(struct event_base *base, const struct topology_switch *nod
         "egress",       "drop_copies",  "rules",     NULL};
     static const char *const rule_columns[] = {"name",         "match",  "action",     "sample_bits", "idle_timeout",
                                                "hard_timeout", "status", "statistics", NULL};
-    static const struct ef_ovsdb_table tables[] = {
-        {"Open_vSwitch", root_columns, absent},  {"Everflow", everflow_columns, absent},
-        {"Everflow_Rule", rule_columns, absent}, {"Bridge", bridge_columns, absent},
-        {"Port", port_columns, absent},          {0}};
+    static const struct ef_ovsdb_table tables[] = {{"Open_vSwitch", root_columns, absent},
+                                                   {"Everflow", everflow_columns, absent},
+                                                   {"Everflow_Rule", rule_columns, absent},
+                                                   {"Bridge", bridge_columns, absent},
+                                                   {"Port", port_columns, absent},
+                                                   {"Interface", interface_columns, absent},
+                                                   {0}};
     struct managed_switch *s = calloc(1, sizeof *s);
     if (!s || !(s->hold = evtimer_new(base, on_hold_over, s)) ||
         !(s->desired = everflow_row_desired(settings, node->loopback, node->loopback6))) {
@@ -474,6 +480,63 @@ managed_switch_set_rules(struct managed_switch *s, json_t *rules)
     json_array_extend(s->all_rules, s->set_rules);
     s->was_right = false; /* Nobody else has changed the row. */
     reconcile(s);
+}
+
+/* --- Whether it lives --------------------------------------------------------- */
+
+enum { LIFE_MS = 3000, LIFE_AGAIN_MS = 10000 };
+
+static json_int_t
+root_number(const struct managed_switch *s, const char *column)
+{
+    return json_integer_value(json_object_get(root_row(s), column));
+}
+
+static void
+on_asked(void *ctx, const char *error)
+{
+    struct managed_switch *s = ctx;
+    if (s->asked.ns && !error) {
+        s->asked_cfg = root_number(s, "next_cfg");
+    }
+}
+
+static void
+ask_for_life(struct managed_switch *s)
+{
+    s->asked = ef_time_mono();
+    s->asked_cfg = -1;
+    if (managed_switch_is_reached(s)) {
+        json_t *add = json_pack("[{s:s, s:s, s:[], s:[[s, s, i]]}]", "op", "mutate", "table", "Open_vSwitch", "where",
+                                "mutations", "next_cfg", "+=", 1);
+        ef_ovsdb_client_transact(s->client, add, on_asked, s);
+    }
+}
+
+enum switch_life
+managed_switch_check(struct managed_switch *s)
+{
+    if (!s->asked.ns) {
+        ask_for_life(s);
+    }
+    int64_t ms = ef_time_diff_ns(ef_time_mono(), s->asked) / EF_NS_PER_MS;
+    bool answered = s->asked_cfg >= 0 && root_number(s, "cur_cfg") >= s->asked_cfg;
+    if (answered && ms > LIFE_AGAIN_MS) {
+        s->asked.ns = 0; /* The answer is old. */
+    }
+    return answered ? SWITCH_ALIVE : ms < LIFE_MS ? SWITCH_ASKED : SWITCH_DEAD;
+}
+
+void
+managed_switch_forget_check(struct managed_switch *s)
+{
+    s->asked.ns = 0;
+}
+
+bool
+managed_switch_is_reached(const struct managed_switch *s)
+{
+    return ef_ovsdb_client_state(s->client) == EF_OVSDB_READY;
 }
 
 /* --- Being looked at ------------------------------------------------------ */
@@ -592,4 +655,26 @@ managed_switch_show(const struct managed_switch *s)
                      row ? everflow_row_show(row) : json_null(), "statistics", everflow_row_show_map(row, "statistics"),
                      "status", everflow_row_show_map(row, "status"), "rules",
                      everflow_rules_show(json_object_get(row, "rules"), rule_rows(s)), "drift", drift_show(s));
+}
+
+/* An optional value: a set of at most one. */
+static json_t *
+only_element(const json_t *row, const char *column)
+{
+    json_t *set = ef_ovsdb_set_elements(json_object_get(row, column)), *value = json_incref(json_array_get(set, 0));
+    json_decref(set);
+    return value;
+}
+
+json_t *
+managed_switch_ports(const struct managed_switch *s)
+{
+    json_t *list = json_array(), *row;
+    const char *uuid;
+    json_object_foreach(ef_ovsdb_client_rows(s->client, "Interface"), uuid, row)
+    {
+        json_array_append_new(list, json_pack("{s:O?, s:o*, s:o*}", "name", json_object_get(row, "name"), "number",
+                                              only_element(row, "ofport"), "link", only_element(row, "link_state")));
+    }
+    return list;
 }

@@ -46,6 +46,20 @@ void managed_switch_set_rules(struct managed_switch *s, json_t *rules);
 /* What the switch says of the rule with that name; why it refuses it, in `why`. */
 enum rule_state managed_switch_rule_state(const struct managed_switch *s, const char *name, char *why, size_t size);
 
+/* Its ports, [{"name", "number", "link": "up" | "down"}], as its database has them; what is not known is
+ * left out; a new reference. */
+json_t *managed_switch_ports(const struct managed_switch *s);
+
+/* Whether ovs-vswitchd lives, asked as ovs-vsctl asks: by a number in next_cfg,
+ * which it copies into cur_cfg when it has taken the configuration. The first call
+ * asks; DEAD when no answer came within 3 s. Forget what is not needed any more. */
+enum switch_life { SWITCH_ASKED, SWITCH_ALIVE, SWITCH_DEAD };
+enum switch_life managed_switch_check(struct managed_switch *s);
+void managed_switch_forget_check(struct managed_switch *s);
+
+/* Its database answers. */
+bool managed_switch_is_reached(const struct managed_switch *s);
+
 bool managed_switch_is_configured(const struct managed_switch *s);
 
 const char *managed_switch_name(const struct managed_switch *s);

@@ -32,3 +32,4 @@ EXTRA_DIST += test/system/packaging.bats
 EXTRA_DIST += test/system/state.bats test/system/state.bash
 EXTRA_DIST += test/system/access.bats
 EXTRA_DIST += test/system/state.bats test/system/state.bash test/system/fake_prober.py
+EXTRA_DIST += test/system/watch_switches.bats

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The watcher of the switches; see watch_switches.h. */
+#include <config.h>
+
+#include "controller/watch_switches.h"
+
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "controller/alerts.h"
+#include "controller/collection.h"
+#include "controller/controller.h"
+
+enum {
+    EVERY_MS = 500,
+    HISTORY = 5000 / EVERY_MS,
+    BUSY_COPIES = 3,  /* A switch of which so many came in the 5 s before ... */
+    SILENT_MS = 1500, /* ... and none for so long is asked whether it lives. */
+    FEW_LOST = 3,     /* Lost copies: too few to be told. */
+    LOST_IS_OVER_S = 30,
+    CAUSE_MS = 15000, /* So long after a link or a switch failed, lost copies are no news. */
+};
+
+struct watched_switch {
+    int64_t copies[HISTORY]; /* A ring: how many had come at each look; the newest is that of `n_looks` - 1. */
+    uint64_t n_looks;
+    struct ef_time last_copy; /* Monotonic. */
+    bool was_busy;            /* When the copies stopped. */
+};
+
+struct switch_watch {
+    struct controller *controller;
+    struct event *timer;
+    struct watched_switch *switches; /* As the topology has them. */
+    json_t *lost;                    /* By what tells of losses: how many, when that was last over. */
+    struct ef_time failure;          /* Monotonic: when a link or switch was last seen to have failed; 0: never. */
+};
+
+/* --- Alerts -------------------------------------------------------------------- */
+
+static void raise_once(struct switch_watch *w, const char *kind, const char *subject, enum alert_severity severity,
+                       json_t *evidence, const char *fmt, ...) EF_PRINTF(6, 7);
+
+/* That it goes on is no news. `evidence` is taken over. */
+static void
+raise_once(struct switch_watch *w, const char *kind, const char *subject, enum alert_severity severity,
+           json_t *evidence, const char *fmt, ...)
+{
+    char summary[ALERT_SUMMARY_SIZE];
+    if (alerts_active(w->controller->alerts, kind, subject)) {
+        json_decref(evidence);
+        return;
+    }
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(summary, sizeof summary, fmt, args);
+    va_end(args);
+    struct alert_report report = {kind, subject, severity, summary, evidence};
+    alerts_raise(w->controller->alerts, &report);
+}
+
+/* Resolves those of `kind` that are active and not in `still`, by subject. */
+static void
+resolve_others(struct switch_watch *w, const char *kind, const json_t *still, const char *why)
+{
+    json_t *active = alerts_list(w->controller->alerts, "active", kind), *alert;
+    size_t i;
+    json_array_foreach(active, i, alert)
+    {
+        const char *subject = json_string_value(json_object_get(alert, "subject"));
+        if (!json_object_get(still, subject)) {
+            alerts_resolve(w->controller->alerts, kind, subject, why);
+        }
+    }
+    json_decref(active);
+}
+
+/* --- Links --------------------------------------------------------------------- */
+
+/* Whether the port with this OpenFlow number has no carrier; its name in `*name`. */
+static bool
+is_down(const json_t *ports, json_int_t number, const char **name)
+{
+    size_t i;
+    const json_t *port;
+    json_array_foreach(ports, i, port)
+    {
+        const char *link = json_string_value(json_object_get(port, "link"));
+        if (json_integer_value(json_object_get(port, "number")) == number) {
+            *name = json_string_value(json_object_get(port, "name"));
+            return link && !strcmp(link, "down");
+        }
+    }
+    return false;
+}
+
+/* Both ends tell of a link: one subject for both. Adds those that are down to `down`. */
+static void
+look_at_port(struct switch_watch *w, const char *device, const json_t *port, const json_t *ports, json_t *down)
+{
+    char subject[ALERT_SUBJECT_SIZE];
+    const char *peer = json_string_value(json_object_get(json_object_get(port, "peer"), "node")), *name = NULL;
+    if (!peer || !is_down(ports, json_integer_value(json_object_get(port, "number")), &name)) {
+        return;
+    }
+    bool is_first = strcmp(device, peer) < 0;
+    snprintf(subject, sizeof subject, "%s-%s", is_first ? device : peer, is_first ? peer : device);
+    json_object_set_new(down, subject, json_true());
+    raise_once(
+        w, "link", subject, ALERT_CRITICAL,
+        json_pack("{s:s, s:s*, s:{s:s, s:s}}", "device", device, "port", name, "link", "from", device, "to", peer),
+        "the link between %s and %s is down: port %s of %s has no carrier", device, peer, name ? name : "?", device);
+}
+
+static void
+look_at_links(struct switch_watch *w)
+{
+    const struct controller *c = w->controller;
+    json_t *down = json_object();
+    size_t i, k;
+    const json_t *node, *port;
+    json_array_foreach(json_object_get(c->topology.document, "switches"), i, node)
+    {
+        json_t *ports = managed_switch_ports(c->switches[i]);
+        json_array_foreach(json_object_get(node, "ports"), k, port)
+        {
+            look_at_port(w, c->topology.switches[i].name, port, ports, down);
+        }
+        json_decref(ports);
+    }
+    if (json_object_size(down)) {
+        w->failure = ef_time_mono();
+    }
+    resolve_others(w, "link", down, "both ends have carrier");
+    json_decref(down);
+}
+
+/* --- Switches ------------------------------------------------------------------ */
+
+/* Notes how many copies came; true if there are new ones. */
+static bool
+note_copies(struct watched_switch *s, int64_t copies, struct ef_time now)
+{
+    int64_t newest = s->n_looks ? s->copies[(s->n_looks - 1) % HISTORY] : copies;
+    int64_t oldest = s->copies[s->n_looks < HISTORY ? 0 : s->n_looks % HISTORY];
+    bool is_new = copies != newest || !s->n_looks;
+    if (is_new) {
+        s->last_copy = now;
+        s->was_busy = s->n_looks && copies - oldest >= BUSY_COPIES;
+    }
+    s->copies[s->n_looks++ % HISTORY] = copies;
+    return is_new;
+}
+
+static void
+look_at_switch(struct switch_watch *w, size_t i, json_t *failed)
+{
+    struct managed_switch *managed = w->controller->switches[i];
+    struct watched_switch *s = &w->switches[i];
+    const char *name = managed_switch_name(managed);
+    struct ef_time now = ef_time_mono();
+    int64_t copies, made;
+    bool is_known = collection_counts(w->controller->collection, name, &copies, &made);
+    if (!is_known || note_copies(s, copies, now) || !s->was_busy ||
+        ef_time_diff_ns(now, s->last_copy) < SILENT_MS * EF_NS_PER_MS) {
+        managed_switch_forget_check(managed);
+        return;
+    }
+    enum switch_life life = managed_switch_check(managed);
+    if (life != SWITCH_DEAD) {
+        return;
+    }
+    json_object_set_new(failed, name, json_true());
+    w->failure = now;
+    raise_once(w, "switch", name, ALERT_CRITICAL, json_pack("{s:s}", "device", name),
+               "%s has failed: no copy of a packet comes from it any more, and %s", name,
+               managed_switch_is_reached(managed) ? "its ovs-vswitchd does not answer its database"
+                                                  : "its database cannot be reached");
+}
+
+static void
+look_at_switches(struct switch_watch *w)
+{
+    json_t *failed = json_object();
+    for (size_t i = 0; i < w->controller->topology.n_switches; i++) {
+        look_at_switch(w, i, failed);
+    }
+    resolve_others(w, "switch", failed, "it answers, or its copies come again");
+    json_decref(failed);
+}
+
+/* --- Copies -------------------------------------------------------------------- */
+
+/* How many were lost since that was last told or over. */
+static int64_t
+newly_lost(struct switch_watch *w, const char *key, int64_t lost, bool is_over)
+{
+    int64_t before = json_integer_value(json_object_get(w->lost, key));
+    if (is_over) {
+        json_object_set_new(w->lost, key, json_integer(lost));
+    }
+    return lost - before;
+}
+
+static void
+look_at_loss(struct switch_watch *w, const json_t *entry, json_t *losing)
+{
+    const char *analyzer = json_string_value(json_object_get(entry, "analyzer"));
+    const char *uplink = json_string_value(json_object_get(entry, "uplink"));
+    const char *sequence = json_string_value(json_object_get(entry, "sequence"));
+    const char *name = analyzer ? analyzer : uplink ? uplink : sequence;
+    if (!name) {
+        return; /* Of a switch, between reshufflers and analyzers: the analyzers' entries tell of that. */
+    }
+    bool is_over = json_number_value(json_object_get(entry, "last_s_ago")) > LOST_IS_OVER_S;
+    char key[ALERT_SUBJECT_SIZE];
+    snprintf(key, sizeof key, "%s %s", analyzer ? "analyzer" : uplink ? "uplink" : "sequence", name);
+    int64_t lost = newly_lost(w, key, json_integer_value(json_object_get(entry, "lost")), is_over);
+    if (is_over || lost < FEW_LOST) {
+        return;
+    }
+    json_object_set_new(losing, name, json_true());
+    if (w->failure.ns && ef_time_diff_ns(ef_time_mono(), w->failure) < CAUSE_MS * EF_NS_PER_MS) {
+        return;
+    }
+    raise_once(w, "copies", name, ALERT_WARNING,
+               json_pack("{s:s, s:I}", analyzer ? "analyzer" : "device", name, "lost", (json_int_t) lost),
+               "copies of packets are lost %s %s (%lld so far): traces lack hops, packets themselves are not dropped",
+               analyzer ? "on the way to" : "between the reshufflers and", name, (long long) lost);
+}
+
+static void
+look_at_losses(struct switch_watch *w)
+{
+    json_t *losing = json_object(), *gaps = collection_show(w->controller->collection);
+    size_t i;
+    const json_t *entry;
+    json_array_foreach(gaps, i, entry)
+    {
+        look_at_loss(w, entry, losing);
+    }
+    resolve_others(w, "copies", losing, "none was lost for half a minute");
+    json_decref(gaps);
+    json_decref(losing);
+}
+
+/* --- Life ---------------------------------------------------------------------- */
+
+static void
+on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    struct switch_watch *w = arg;
+    if (state_is_active(w->controller->state)) {
+        look_at_links(w);
+        look_at_switches(w);
+        look_at_losses(w);
+    }
+}
+
+struct switch_watch *
+switch_watch_start(struct controller *c)
+{
+    static const struct timeval interval = {0, EVERY_MS * 1000};
+    if (!c->configuration.watchers.switches) {
+        return NULL;
+    }
+    struct switch_watch *w = calloc(1, sizeof *w);
+    if (!w || !(w->switches = calloc(c->topology.n_switches + 1, sizeof *w->switches)) ||
+        !(w->timer = event_new(c->base, -1, EV_PERSIST, on_timer, w)) || event_add(w->timer, &interval)) {
+        abort(); /* Control path, at the start. */
+    }
+    w->controller = c;
+    w->lost = json_object();
+    return w;
+}
+
+void
+switch_watch_stop(struct switch_watch *w)
+{
+    if (w) {
+        event_free(w->timer);
+        json_decref(w->lost);
+        free(w->switches);
+        free(w);
+    }
+}

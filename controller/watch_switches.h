@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The watcher of the switches themselves, by their databases and the counters of
+ * their copies; it needs neither traces nor probes, and so sees first what would
+ * make those of other watchers look like something else:
+ *
+ *     link     a port of the topology has no carrier (Interface:link_state)
+ *     switch   its copies have stopped, and its ovs-vswitchd does not take a
+ *              configuration number (next_cfg, cur_cfg) within 3 s, or its database
+ *              is gone as well
+ *     copies   copies of a switch, or for an analyzer, get lost (collection.h)
+ *
+ * An alert of the kind is raised for each, and resolved when it is over. One event
+ * base's thread. */
+#ifndef CONTROLLER_WATCH_SWITCHES_H
+#define CONTROLLER_WATCH_SWITCHES_H
+
+struct controller;
+struct switch_watch;
+
+/* By the configuration; NULL if it is off. */
+struct switch_watch *switch_watch_start(struct controller *c);
+void switch_watch_stop(struct switch_watch *watch); /* NULL is fine. */
+
+#endif

@@ -1,0 +1,57 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What the controller says by itself of links, switches and copies that fail, on a
+# real fabric with real traffic: the right thing, once, and when it is over.
+# shellcheck disable=SC2154 # run sets stderr.
+
+bats_require_minimum_version 1.5.0
+load common
+
+NAME=watchsw PORT=18640
+
+setup_file() {
+    suite_begin $NAME $PORT --spines 2 --leaves 2 --hosts-per-leaf 1
+    demo_fabric $NAME traffic start >&2
+}
+
+teardown_file() { suite_end $NAME; }
+
+setup() { export EFCTL_CONTROLLER=http://127.0.0.1:$PORT; }
+
+fabric() { demo_fabric $NAME "$@"; }
+
+# alerts KIND STATE: "subject: summary" of each.
+alerts() { efctl alert --all --json | jq -r --arg kind "$1" --arg state "$2" '.alerts[] | select(.kind == $kind and .state == $state) | "\(.subject): \(.summary)"'; }
+# shellcheck disable=SC2053 # $3 is a pattern.
+has() { [[ $(alerts "$1" "$2") == $3 ]]; }
+active() { efctl alert --json | jq -r '.alerts | length'; }
+copies_flow() { [ "$(efctl status --json | jq '[.analyzers[].copies_received] | add')" -gt 200 ]; }
+
+@test "with everything in order there is no alert" {
+    wait_until 60 copies_flow
+    [ "$(active)" = 0 ]
+}
+
+@test "a link that goes down is named by both its ends, once, and resolved" {
+    fabric fault add --kind link-down --at leaf2:spine2
+    wait_until 10 has link open "leaf2-spine2: the link between * is down: port * has no carrier"
+    [ "$(efctl alert --json | jq -c '[.alerts[] | select(.kind == "link")] | map(.evidence.link | [.from, .to] | sort)')" = '[["leaf2","spine2"]]' ]
+    fabric fault clear all
+    wait_until 10 has link resolved "leaf2-spine2: *"
+    [ -z "$(alerts link open)" ]
+}
+
+@test "a switch whose ovs-vswitchd was killed is named, and resolved when it is back" {
+    fabric fault add --kind switch-crash --at spine1
+    wait_until 20 has switch open "spine1: spine1 has failed: no copy of a packet comes from it any more, and its ovs-vswitchd does not answer its database"
+    fabric fault clear all
+    wait_until 40 has switch resolved "spine1: *"
+    [ -z "$(alerts switch open)" ]
+}
+
+@test "copies that get lost are told of, and as what they are" {
+    fabric fault add --kind mirror-loss --at leaf2 --rate 50% --seed 1
+    wait_until 40 has copies open "leaf2: copies of packets are lost between the reshufflers and leaf2 (* so far): traces lack hops, packets themselves are not dropped"
+    fabric fault clear all
+    wait_until 90 has copies resolved "leaf2: none*" || wait_until 1 has copies resolved "leaf2: *"
+}
