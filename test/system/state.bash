@@ -109,3 +109,102 @@ vsctl() { # SWITCH ARGUMENT...
 }
 
 has_row() { [ "$(vsctl "$1" get Open_vSwitch . everflow)" != "[]" ]; }
+
+# --- A cluster of three: n1, n2, n3 ----------------------------------------------
+
+cluster_remotes() { echo '["unix:\($dir)/n1.sock", "unix:\($dir)/n2.sock", "unix:\($dir)/n3.sock"]'; }
+
+start_node() { # NAME: a server with the database that it had
+    rm -f "$1.sock"
+    ovsdb_server "$1" "punix:$PWD/$1.sock" "$1.db"
+}
+
+start_cluster() {
+    local tool=$EF_OVS_PREFIX/bin/ovsdb-tool port=$((20000 + RANDOM % 20000))
+    local first=tcp:127.0.0.1:$port
+    "$tool" --election-timer=500 create-cluster n1.db "$EF_SOURCE/controller/everflow.ovsschema" "$first"
+    start_node n1
+    "$tool" join-cluster n2.db Everflow_State "tcp:127.0.0.1:$((port + 1))" "$first"
+    "$tool" join-cluster n3.db Everflow_State "tcp:127.0.0.1:$((port + 2))" "$first"
+    start_node n2
+    start_node n3
+    wait_until 20 is_member n2
+    wait_until 20 is_member n3
+}
+
+cluster_status() { timeout 5 "$EF_OVS_PREFIX/bin/ovs-appctl" -t "$PWD/$1.ctl" cluster/status Everflow_State; }
+is_member() { cluster_status "$1" | grep -q '^Status: cluster member'; }
+is_leader() { cluster_status "$1" 2>/dev/null | grep -q '^Role: leader'; }
+
+leader() {
+    local name
+    for name in n1 n2 n3; do
+        if [ -f "$name.pid" ] && is_leader "$name"; then
+            echo "$name"
+            return
+        fi
+    done
+    return 1
+}
+
+# --- Deaths ----------------------------------------------------------------------
+
+# One change, with an acknowledgement that is remembered: NAME in "acknowledged".
+# Others may be there or not.
+change() { # NAME
+    local controller
+    for controller in c1 c2; do
+        [ -f "$controller.pid" ] || continue
+        if is_reply 201 "$controller" /v1/switches \
+            -d "{\"name\":\"$1\",\"ovsdb\":\"unix:/nowhere/$1\",\"source_ip\":\"fd00::${1#x}\"}" 2>/dev/null; then
+            echo "$1" >>acknowledged
+            return 0
+        fi
+    done
+    return 1
+}
+
+# Changes without end, each with a name of its own, until "stop" is there.
+change_on() {
+    local i
+    : >acknowledged
+    for ((i = 1; ; i++)); do
+        [ ! -e stop ] || return 0
+        change "x$i" || read -rt 0.02 <> <(:) || :
+    done
+}
+
+# What was acknowledged and is not there, a line each.
+lost() { # CONTROLLER
+    ask "$1" /v1/switches | jq -r '.switches[].name' | sort >there
+    sort -u acknowledged | comm -23 - there
+}
+
+# deaths NUMBER SEED NAME...: kills one of these by chance and starts it again, that
+# often, while changes go on. Nothing that was acknowledged may be missing.
+deaths() {
+    local number=$1 i victim changing
+    RANDOM=$2
+    shift 2
+    rm -f stop
+    change_on &
+    changing=$!
+    for ((i = 1; i <= number; i++)); do
+        victim=${*:RANDOM % $# + 1:1}
+        read -rt "0.$((RANDOM % 4 + 1))" <> <(:) || :
+        kill_daemon "$victim" KILL
+        case $victim in
+        c*) start_controller "$victim" ;;
+        n*) start_node "$victim" ;;
+        state) start_state ;;
+        esac || { echo "death $i: $victim does not start again" >&2; break; }
+    done
+    touch stop
+    wait "$changing"
+    [ "$i" -gt "$number" ] && wait_until 15 is_anyone_active || return
+    sort -u acknowledged | wc -l >n_acknowledged
+    wait_until 5 nothing_is_lost || { echo "lost:" "$(lost c1)" >&2; return 1; }
+}
+
+is_anyone_active() { is_role c1 active || { [ -f c2.pid ] && is_role c2 active; }; }
+nothing_is_lost() { is_state_connected c1 && [ -z "$(lost c1)" ]; }

@@ -216,3 +216,65 @@ row_is_gone() { [ "$(vsctl "$1" get Open_vSwitch . everflow)" = "[]" ]; }
     vsctl s1 add-br br7
     wait_until 2 is_switch c1 configured
 }
+
+@test "killed 20 times by chance, controller and database, nothing acknowledged is lost" {
+    start_switch s1
+    start_state
+    configure '"unix:\($dir)/state.sock"'
+    start_controller c1
+    wait_until 10 is_role c1 active
+    deaths 20 1 c1 state
+    [ "$(cat n_acknowledged)" -ge 5 ]
+    # The switch has what it should.
+    wait_until 5 row_is_there s1
+}
+
+row_is_there() { has_row "$1"; }
+
+@test "a cluster: the leader's death is over within 3 s, a minority refuses changes" {
+    local old
+    start_switch s1
+    start_cluster
+    configure "$(cluster_remotes)"
+    start_controller c1
+    wait_until 10 is_role c1 active
+    start_controller c2
+    wait_until 10 is_state_connected c2
+    change x1
+    old=$(leader)
+    kill_daemon "$old" KILL
+    wait_until 3 change x2
+    wait_until 3 is_state_connected c2
+    wait_until 5 nothing_is_lost
+    start_node "$old"
+    wait_until 20 is_member "$old"
+    # The active controller's death, too.
+    kill_daemon c1 KILL
+    wait_until 3 change x3
+    start_controller c1
+    wait_until 5 is_state_connected c1
+    # Without a majority: no change, reads as before.
+    kill_daemon "$(leader)" KILL
+    wait_until 10 leader
+    kill_daemon "$(leader)" KILL
+    wait_until 10 is_reply 503 c2 /v1/switches -d '{"name":"y","ovsdb":"unix:/y","source_ip":"fd00::ffff"}'
+    jq -e '.error.message | test("most")' reply
+    run -1 is_reply 201 c1 /v1/switches -d '{"name":"y","ovsdb":"unix:/y","source_ip":"fd00::ffff"}'
+    ask c2 /v1/switches | jq -e '[.switches[].name] == ["s1", "x1", "x2", "x3"]'
+    local name
+    for name in n1 n2 n3; do
+        [ -f "$name.pid" ] || start_node "$name"
+    done
+    wait_until 15 change x4
+}
+
+@test "killed 20 times by chance, a cluster and its controllers lose nothing acknowledged" {
+    start_switch s1
+    start_cluster
+    configure "$(cluster_remotes)"
+    start_controller c1
+    start_controller c2
+    wait_until 10 is_anyone_active
+    deaths 20 2 c1 c2 n1 n2 n3
+    [ "$(cat n_acknowledged)" -ge 5 ]
+}
