@@ -12,8 +12,8 @@
  * `n` row numbers in ascending order. */
 struct rows {
     uint64_t id;
-    uint32_t offset, n;
-    bool is_bitmap;
+    uint32_t offset;
+    uint32_t n : 31, is_bitmap : 1;
 };
 
 struct summary {

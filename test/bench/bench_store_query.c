@@ -9,7 +9,7 @@
  * - store.index_bytes: memory of an index per record, and per different value;
  * - store.filter_bytes: memory of a filter per match.
  *
- *     bench_store_query [MILLION RECORDS]     only the queries over so many */
+ *     bench_store_query [MILLION RECORDS | memory]     only the queries over so many, or memory */
 #include <config.h>
 
 #include <pthread.h>
@@ -313,35 +313,54 @@ bench_memory(uint64_t n_keys)
     ef_multilog_destroy(log);
 }
 
-/* Of filter `k`, or of one that every record matches. */
+/* Of the first `n` of the 64 filters together; of none of them: of one that every
+ * record matches. */
 static void
-bench_filter_memory(unsigned k, bool is_all)
+bench_filter_memory(unsigned n)
 {
-    char text[256] = "";
     struct ef_multilog *log = create(UINT64_C(400) << 20, 0);
     struct ef_filter_stats stats;
-    if (!is_all) {
-        ef_bench_filter(k, text, sizeof text);
-    }
-    if (ef_multilog_add_filter(log, "f", text, NULL)) {
+    uint64_t n_matches = 0;
+    add_filters(log, n);
+    if (!n && ef_multilog_add_filter(log, "all", "", NULL)) {
         abort();
     }
     append(log, 4000000, BATCH);
     ef_multilog_flush_derived(log);
     ef_multilog_filter_stats(log, &stats);
-    uint64_t n = ask(log, text, EF_MULTILOG_BY_SCAN);
+    for (unsigned k = 0; k < EF_MAX(n, 1U); k++) {
+        char text[256];
+        n_matches += ask(log, n ? ef_bench_filter(k, text, sizeof text) : "", EF_MULTILOG_BY_SCAN);
+    }
     struct ef_bench b = {.name = "store.filter_bytes", .unit = "bytes/match", .goal = 4, .lower_is_better = true};
-    ef_bench_param_text(&b, "filter", text);
-    ef_bench_param(&b, "matches", (double) n);
+    ef_bench_param(&b, "filters", EF_MAX(n, 1U));
+    ef_bench_param(&b, "matches", (double) n_matches);
     ef_bench_param(&b, "buckets", (double) stats.n_buckets_kept);
-    ef_bench_add(&b, (double) stats.kept_bytes / (double) n);
+    ef_bench_add(&b, (double) stats.kept_bytes / (double) n_matches);
     ef_bench_print(&b);
     ef_multilog_destroy(log);
+}
+
+static void
+bench_all_memory(void)
+{
+    bench_memory(10);
+    bench_memory(256);
+    bench_memory(65536);
+    bench_memory(1u << 30);
+    bench_filter_memory(0);
+    bench_filter_memory(1); /* One match in 60,000 records. */
+    bench_filter_memory(5);
+    bench_filter_memory(64);
 }
 
 int
 main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "memory")) {
+        bench_all_memory();
+        return 0;
+    }
     if (argc > 1) {
         bench_queries(atoi(argv[1]) == 50 ? 50 : 10);
         return 0;
@@ -351,13 +370,6 @@ main(int argc, char **argv)
     bench_queries(10);
     bench_queries(50);
     bench_beside();
-    bench_memory(10);
-    bench_memory(256);
-    bench_memory(65536);
-    bench_memory(1u << 30);
-    bench_filter_memory(0, true);
-    for (unsigned k = 0; k < 5; k++) {
-        bench_filter_memory(k, false);
-    }
+    bench_all_memory();
     return 0;
 }
