@@ -25,6 +25,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/store/query.c \
 	lib/store/query_aggregate.c \
 	lib/store/schema.c lib/store/schema.h \
+	lib/store/settle.c \
 	lib/store/snapshot.c \
 	lib/store/tally.c \
 	lib/store/trigger.c lib/store/trigger.h lib/store/trigger_private.h

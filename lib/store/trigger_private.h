@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What trigger.c (names, conditions, alerts), tally.c (what all records add up
  * to), meter.c (what a filter's do), backlog.c (which records a meter has still
- * to read) and monitor.c (the thread) share. All of it is guarded by the one
- * lock.
+ * to read), settle.c (which ones must, and what they raise) and monitor.c (the
+ * thread) share. All of it is guarded by the one lock.
  *
  * A meter's exact value is needed only where a condition may hold, and that is
  * seldom: whatever a filter matches, it cannot be more than all records. So for
@@ -183,6 +183,8 @@ void ef_triggers_raise(struct ef_triggers *triggers, struct ef_trigger *trigger,
                        const struct ef_aggregate_value *value);
 int ef_monitor_start(struct ef_multilog *log);
 bool ef_condition_holds(const struct ef_condition *condition, const struct ef_aggregate_value *value);
+
+/* --- settle.c ----------------------------------------------------------------------- */
 
 /* Looks at what the tallies have got: reads the meters that must be, raises
  * alerts. With `all`, every meter is read, and the backlog is empty. */
