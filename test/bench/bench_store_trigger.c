@@ -76,7 +76,15 @@ install_triggers(struct ef_multilog *log, unsigned n, enum kind kind)
     }
 }
 
-/* Installing has woken the monitor, which has a look to catch up with. */
+static void
+sleep_until(struct ef_time when)
+{
+    struct timespec until = {when.ns / EF_NS_PER_S, when.ns % EF_NS_PER_S};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+/* Installing has woken the monitor, which has a look to catch up with, and has
+ * cost it more than it may spend; it saves that up again. */
 static void
 settle(struct ef_multilog *log, struct ef_multilog_writer *writer)
 {
@@ -88,6 +96,7 @@ settle(struct ef_multilog *log, struct ef_multilog_writer *writer)
         ef_multilog_wait_alerts(log, UINT64_MAX - 1, 1);
         ef_multilog_trigger_stats(log, &stats);
     } while (!stats.n_records);
+    sleep_until(ef_time_add_ms(ef_time_mono(), 300));
 }
 
 /* --- Cost --------------------------------------------------------------------------- */
@@ -103,13 +112,6 @@ append_step(struct ef_multilog_writer *writer, int64_t step)
         }
         check(ef_multilog_append(writer, batch, BATCH));
     }
-}
-
-static void
-sleep_until(struct ef_time when)
-{
-    struct timespec until = {when.ns / EF_NS_PER_S, when.ns % EF_NS_PER_S};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
 static double
