@@ -10,15 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/trace_row.h"
 #include "analyzer/trace_search.h"
 #include "base/parse_number.h"
 #include "filter/filter.h"
+#include "store/archive/parquet_writer.h"
 #include "trace/trace_id.h"
 #include "trace/trace_json.h"
 
 enum {
     DEFAULT_LIMIT = 100,
     SLICE_BYTES = 64 << 10, /* Written before the client has to take some. */
+    GROUP_ROWS = 4096,      /* Of Parquet: some 25 ms to write. */
     SLICE_STEPS = 8,        /* Steps of looking, about 1 ms, before others have their turn. */
 };
 
@@ -33,9 +36,11 @@ struct answer {
     struct ef_trace_search *search;
     struct ef_time last_write; /* Monotonic time. */
     bool is_ndjson;
+    struct ef_parquet_writer *parquet; /* Or NULL. */
     uint64_t count;
     struct evbuffer *out;
     struct ef_trace trace;
+    struct ef_trace_row row;
     char line[EF_TRACE_JSON_MAX];
 };
 
@@ -46,6 +51,7 @@ answer_destroy(void *ctx)
     ef_trace_search_destroy(a->search);
     ef_filter_destroy(a->filter);
     ef_filter_destroy(a->condition);
+    ef_parquet_writer_destroy(a->parquet);
     if (a->out) {
         evbuffer_free(a->out);
     }
@@ -117,15 +123,36 @@ read_explain(struct ef_http_request *req, bool *is_explained)
     return false;
 }
 
+static int
+write_parquet(void *ctx, const void *data, size_t len)
+{
+    return evbuffer_add(((struct answer *) ctx)->out, data, len) ? -ENOMEM : 0;
+}
+
+static void
+start_parquet(struct answer *a)
+{
+    struct ef_parquet_writer_config config = {
+        .schema = &ef_trace_schema, .group_rows = GROUP_ROWS, .sink = write_parquet, .ctx = a};
+    struct ef_error err = EF_ERROR_INIT;
+    if (ef_parquet_writer_create(&config, &a->parquet, &err)) {
+        abort(); /* The schema is right. */
+    }
+}
+
 static bool
-read_format(struct ef_http_request *req, bool *is_ndjson)
+read_format(struct ef_http_request *req, struct answer *a)
 {
     const char *text = ef_http_param(req, "format");
-    *is_ndjson = text && !strcmp(text, "ndjson");
-    if (!text || *is_ndjson || !strcmp(text, "json")) {
+    a->is_ndjson = text && !strcmp(text, "ndjson");
+    if (text && !strcmp(text, "parquet")) {
+        start_parquet(a);
         return true;
     }
-    ef_http_reply_error(req, 400, "bad_format", -1, "format: '%.40s' is not json or ndjson", text);
+    if (!text || a->is_ndjson || !strcmp(text, "json")) {
+        return true;
+    }
+    ef_http_reply_error(req, 400, "bad_format", -1, "format: '%.40s' is not json, ndjson or parquet", text);
     return false;
 }
 
@@ -140,7 +167,7 @@ read_question(struct ef_http_request *req, struct answer *a)
     if (!read_filter(req, "filter", EF_FILTER_PACKET, &a->filter) ||
         !read_filter(req, "condition", EF_FILTER_CONDITION, &a->condition) ||
         !read_time(req, "start", now, &a->query.start) || !read_time(req, "end", now, &a->query.end) ||
-        !read_limit(req, &a->query.limit) || !read_format(req, &a->is_ndjson) || !read_id(req, &a->query) ||
+        !read_limit(req, &a->query.limit) || !read_format(req, a) || !read_id(req, &a->query) ||
         !read_explain(req, &a->query.is_explained)) {
         return false;
     }
@@ -154,6 +181,12 @@ read_question(struct ef_http_request *req, struct answer *a)
 static void
 write_trace(struct answer *a)
 {
+    if (a->parquet) {
+        ef_trace_to_row(&a->trace, &a->row);
+        ef_parquet_writer_add(a->parquet, &a->row);
+        a->count++;
+        return;
+    }
     size_t n = ef_trace_json(&a->trace, a->analyzer, a->line, sizeof a->line);
     if (!a->is_ndjson && a->count > 0) {
         evbuffer_add(a->out, ",\n", 2);
@@ -183,9 +216,32 @@ write_explanation(struct answer *a)
     free(text);
 }
 
+static struct ef_parquet_pair
+make_pair(const char *key, const char *value)
+{
+    return (struct ef_parquet_pair){{key, (uint32_t) strlen(key)}, {value, (uint32_t) strlen(value)}};
+}
+
+/* What the other formats say at the end is in the footer's metadata. */
+static void
+write_footer(struct answer *a)
+{
+    const char *incomplete = ef_trace_search_incomplete(a->search);
+    struct ef_parquet_pair pairs[] = {
+        make_pair("everflow.analyzer", a->analyzer),
+        make_pair("everflow.more", ef_trace_search_more(a->search) ? "true" : "false"),
+        make_pair("everflow.incomplete", incomplete ? incomplete : ""),
+    };
+    ef_parquet_writer_finish(a->parquet, pairs, incomplete ? 3 : 2);
+}
+
 static void
 write_end(struct answer *a)
 {
+    if (a->parquet) {
+        write_footer(a);
+        return;
+    }
     const char *incomplete = ef_trace_search_incomplete(a->search);
     evbuffer_add_printf(a->out, "%s\"count\":%llu,\"more\":%s", a->is_ndjson ? "{\"end\":true," : "],",
                         (unsigned long long) a->count, ef_trace_search_more(a->search) ? "true" : "false");
@@ -226,7 +282,11 @@ keep_alive(struct answer *a)
     if (evbuffer_get_length(a->out) > 0) {
         a->last_write = now;
     } else if (ef_time_diff_ns(now, a->last_write) >= EF_NS_PER_S) {
-        evbuffer_add(a->out, "\n", 1);
+        if (a->parquet) {
+            ef_parquet_writer_pad(a->parquet);
+        } else {
+            evbuffer_add(a->out, "\n", 1);
+        }
         a->last_write = now;
     }
 }
@@ -271,8 +331,11 @@ ef_http_get_traces(struct ef_http_request *req, void *ctx)
         return;
     }
     a->last_write = ef_time_mono();
-    if (!a->is_ndjson) {
+    if (!a->is_ndjson && !a->parquet) {
         evbuffer_add_printf(a->out, "{\"traces\":[");
     }
-    ef_http_stream_start(req, a->is_ndjson ? "application/x-ndjson" : "application/json", produce, answer_destroy, a);
+    const char *type = a->parquet     ? "application/vnd.apache.parquet"
+                       : a->is_ndjson ? "application/x-ndjson"
+                                      : "application/json";
+    ef_http_stream_start(req, type, produce, answer_destroy, a);
 }

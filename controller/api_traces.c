@@ -14,13 +14,14 @@
 #include "controller/controller.h"
 #include "controller/trace_export.h"
 #include "controller/trace_query.h"
+#include "controller/traces_parquet.h"
 #include "filter/filter.h"
 #include "trace/trace_id.h"
 
 enum { DEFAULT_LIMIT = 100, WRITE_BYTES = 65536, CAPTURE_BATCH = 256, ALIVE_S = 2 };
 
-enum format { FORMAT_JSON, FORMAT_NDJSON, FORMAT_PCAPNG };
-static const char *const formats[] = {"json", "ndjson", "pcapng"};
+enum format { FORMAT_JSON, FORMAT_NDJSON, FORMAT_PCAPNG, FORMAT_PARQUET };
+static const char *const formats[] = {"json", "ndjson", "pcapng", "parquet"};
 
 /* One question on its way. */
 struct traces_request {
@@ -101,7 +102,7 @@ read_format(struct ef_http_request *req, enum format *format)
         }
     }
     if (text) {
-        ef_http_reply_error(req, 400, "bad_format", -1, "format: '%.40s' is not json, ndjson or pcapng", text);
+        ef_http_reply_error(req, 400, "bad_format", -1, "format: '%.40s' is not json, ndjson, pcapng or parquet", text);
     }
     return !text;
 }
@@ -366,6 +367,11 @@ get_traces(struct ef_http_request *req, void *ctx)
     if (!read_parameters(req, &p)) {
         return;
     }
+    if (p.format == FORMAT_PARQUET) {
+        c->counters.queries++;
+        traces_parquet_reply(c, req, &p.question);
+        return;
+    }
     struct traces_request *r = calloc(1, sizeof *r);
     if (!r) {
         abort(); /* Control path. */
@@ -392,8 +398,8 @@ get_traces(struct ef_http_request *req, void *ctx)
 void
 api_traces_add(struct controller *c)
 {
-    static const char *const params[] = {"filter", "condition", "start",   "end", "limit",
-                                         "format", "id",        "explain", NULL};
+    static const char *const params[] = {"filter", "condition", "start",   "end",      "limit",
+                                         "format", "id",        "explain", "analyzer", NULL};
     static const struct ef_http_route routes[] = {{"GET", "/v1/traces", params, get_traces}, {0}};
     ef_http_server_add_routes(c->http, routes, c);
 }

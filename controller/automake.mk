@@ -72,6 +72,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/trace_export.c controller/trace_export.h \
 	controller/trace_poll.c controller/trace_poll.h \
 	controller/trace_query.c controller/trace_query.h \
+	controller/traces_parquet.c controller/traces_parquet.h \
 	controller/trace_record.c controller/trace_record.h \
 	controller/watch_case.c controller/watch_case.h \
 	controller/watch_causes.c controller/watch_causes.h \

@@ -284,9 +284,8 @@ append_time(struct evbuffer *url, const char *name, const struct ef_time *t)
     }
 }
 
-/* The path and query for an analyzer, in `url`. */
-static const char *
-build_target(struct evbuffer *url, const struct trace_question *q)
+const char *
+trace_query_target(struct evbuffer *url, const struct trace_question *q, const char *format)
 {
     char limit[24];
     snprintf(limit, sizeof limit, "%" PRIu64, q->limit);
@@ -298,7 +297,7 @@ build_target(struct evbuffer *url, const struct trace_question *q)
     ef_http_query_append(url, "limit", limit);
     ef_http_query_append(url, "id", q->id);
     ef_http_query_append(url, "explain", q->is_explained ? "1" : NULL);
-    ef_http_query_append(url, "format", "ndjson");
+    ef_http_query_append(url, "format", format);
     evbuffer_add(url, "", 1);
     return (const char *) evbuffer_pullup(url, -1);
 }
@@ -342,7 +341,7 @@ trace_query_start(struct event_base *base, const struct trace_question *question
     query->ctx = ctx;
     query->n_streams = n;
     query->kept.tail = &query->kept.head;
-    const char *target = build_target(url, question);
+    const char *target = trace_query_target(url, question, "ndjson");
     for (size_t i = 0; i < n; i++) {
         struct stream *s = &query->streams[i];
         *s = (struct stream){.query = query, .peer = &configuration->analyzers[i], .last_start = {INT64_MIN}};

@@ -31,6 +31,7 @@
 #include "controller/configuration.h"
 #include "controller/topology.h"
 
+struct evbuffer;
 struct event_base;
 struct trace_query;
 
@@ -52,6 +53,9 @@ struct trace_item {
 };
 
 enum { TRACE_QUERY_WAIT = 0, TRACE_QUERY_END = -1 };
+
+/* The path and query that ask an analyzer, in `url`. */
+const char *trace_query_target(struct evbuffer *url, const struct trace_question *question, const char *format);
 
 struct trace_query *trace_query_start(struct event_base *base, const struct trace_question *question,
                                       const struct configuration *configuration, const struct topology *topology,

@@ -4,6 +4,7 @@
 # HTTP server with canned documents, a daemon's control socket, and the real
 # controller. What exactly is drawn is tested by test/unit/efctl.
 
+bats_require_minimum_version 1.5.0
 load common
 
 GOLDEN=$EF_SOURCE/test/golden/efctl
@@ -355,6 +356,8 @@ start_suite() {
     wait_until 10 stored 4
 }
 
+has_no_controller() { ! curl -s --unix-socket "$suite/controller.sock" http://controller/v1/status >/dev/null; }
+
 stored() { [ "$(efctl status --json | jq '[.analyzers[].traces_stored // 0] | add')" = "$1" ]; }
 
 teardown() {
@@ -405,13 +408,37 @@ teardown() {
     [ "$(efctl store query --limit 1 | grep -c '^2026-')" = 1 ]
     [ "$(efctl store query --ndjson | tail -n 1 | jq .end)" = true ]
     n=$(efctl store query --json --limit 0 | jq '.traces | length')
-    efctl store export "$BATS_TEST_TMPDIR/all.ndjson"
+    # analyzer2 is not there: what there is is written, and that it is not all is an error.
+    for name in all.ndjson all.pcapng all.parquet; do
+        run --separate-stderr efctl store export "$BATS_TEST_TMPDIR/$name"
+        [ "$status" -eq 1 ]
+        # shellcheck disable=SC2154 # bats sets it.
+        echo "$name: $stderr"
+        [[ $stderr == "efctl: incomplete: analyzer2: "* ]]
+        [ "$(wc -l <<<"$stderr")" -eq 1 ]
+    done
+    [[ $output == *"all.parquet: $n traces, "* ]]
+    [ "$(head -c 4 "$BATS_TEST_TMPDIR/all.parquet")$(tail -c 4 "$BATS_TEST_TMPDIR/all.parquet")" = PAR1PAR1 ]
+    [ ! -e "$BATS_TEST_TMPDIR/all.parquet.part" ]
     [ "$(wc -l <"$BATS_TEST_TMPDIR/all.ndjson")" = $((n + 1)) ]
-    efctl store export - --format ndjson 'tcp.flags.syn == 1' | jq -es '.[-1].end and length > 1'
-    efctl store export "$BATS_TEST_TMPDIR/syn.pcapng" tcp.flags.syn == 1
+    efctl store export - --format ndjson 'tcp.flags.syn == 1' 2>/dev/null | jq -es '.[-1].end and length > 1'
+    run efctl store export "$BATS_TEST_TMPDIR/syn.pcapng" tcp.flags.syn == 1
     [ "$(tshark -r "$BATS_TEST_TMPDIR/syn.pcapng" 2>/dev/null | wc -l)" = 2 ]
+    run efctl store export "$BATS_TEST_TMPDIR/x.parquet" tcp.srcprt == 1
+    [ "$status" -eq 1 ]
+    [ ! -e "$BATS_TEST_TMPDIR/x.parquet" ]
+    # With all there, it is a success.
+    jq 'del(.analyzers[1])' "$suite/config.json" >"$suite/one.json"
+    kill "$(cat "$suite/controller.pid")"
+    wait_until 10 has_no_controller
+    "$EF_BUILD/controller/ef-controller" --config "$suite/one.json" --detach --pidfile "$suite/controller.pid" \
+        --control "$suite/ctl" --log-file "$suite/log" 3>&-
+    wait_until 10 stored 4
+    for name in all.ndjson all.pcapng all.parquet; do
+        efctl store export "$BATS_TEST_TMPDIR/$name"
+    done
     for wrong in "" "nonsense" "status now" "export" "export x.txt" "query --format ndjson" "export x.ndjson --json" \
-        "query --json --ndjson" "export x --format xml"; do
+        "query --json --ndjson" "export x --format xml" "export - --format parquet"; do
         # shellcheck disable=SC2086
         run efctl store $wrong
         [ "$status" -eq 2 ]

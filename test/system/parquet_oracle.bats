@@ -63,18 +63,34 @@ archive_traces() { # COUNT URL
         return 1
     fi
     curl -sf "$2/v1/traces?limit=0&format=ndjson" >"$BATS_TEST_TMPDIR/traces"
+    export_traces "$2" "$BATS_TEST_TMPDIR/answer"
     kill "$pid"
     wait "$pid"
 }
 
+# What efctl writes of the analyzer at URL, in DIR.
+export_traces() { # URL DIR
+    mkdir -p "$2"
+    jq '.switches |= [.[0] | .ovsdb = "unix:/nonexistent/db.sock"]' "$here/test/golden/efctl/topology.json" >"$2.topology"
+    jq -n --arg url "$1" --arg dir "$2" '{listen: "unix:\($dir).sock", topology: "\($dir).topology",
+        analyzers: [{name: "oracle", url: $url}], reshufflers: [], everflow: {targets: ["10.255.255.1"],
+        encap: "erspan3", classes: ["tcp_syn"]}}' >"$2.config"
+    "$build/controller/ef-controller" --config "$2.config" >"$2.log" 2>&1 3>&- &
+    local controller=$!
+    wait_until 10 test -S "$2.sock"
+    "$build/utilities/efctl/efctl" --controller "unix:$2.sock" store export "$2/all.parquet" || cat "$2.log"
+    kill "$controller"
+}
+
 archive_has() { curl -sf "$2/v1/status" | jq -e ".archive.traces_taken == $1" >/dev/null; }
 
-@test "DuckDB finds the switches, times and sequence numbers of an analyzer's archive as doc/store.md says" {
+@test "DuckDB finds the switches, times and sequence numbers of an analyzer's archive and answers as doc/store.md says" {
     mkdir "$BATS_TEST_TMPDIR/archive"
     "$here/test/system/make_copies.py" --packets 2000 "$BATS_TEST_TMPDIR/copies.pcap"
     archive_traces 2000 http://127.0.0.1:18847
     [ -n "$(compgen -G "$BATS_TEST_TMPDIR/archive/*.parquet")" ]
     node "$oracle/archive.mjs" "$BATS_TEST_TMPDIR/archive" "$BATS_TEST_TMPDIR/traces"
+    node "$oracle/archive.mjs" "$BATS_TEST_TMPDIR/answer" "$BATS_TEST_TMPDIR/traces"
     sed -i '700s/"sequence":6/"sequence":7/' "$BATS_TEST_TMPDIR/traces"
     run node "$oracle/archive.mjs" "$BATS_TEST_TMPDIR/archive" "$BATS_TEST_TMPDIR/traces"
     [ "$status" -ne 0 ]

@@ -17,6 +17,7 @@ utilities_efctl_libefctl_a_SOURCES = \
 	utilities/efctl/token.c \
 	utilities/efctl/status.c \
 	utilities/efctl/store.c \
+	utilities/efctl/store_parquet.c utilities/efctl/store_parquet.h \
 	utilities/efctl/store_view.c utilities/efctl/store_view.h \
 	utilities/efctl/switch.c \
 	utilities/efctl/switches.c \

@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "utilities/efctl/command.h"
+#include "utilities/efctl/store_parquet.h"
 #include "utilities/efctl/store_view.h"
 #include "utilities/efctl/text.h"
 #include "utilities/efctl/trace_errors.h"
@@ -29,9 +30,9 @@ static int
 set_format(void *ctx, const char *value, struct ef_error *err)
 {
     ((struct options *) ctx)->format = value;
-    return !strcmp(value, "ndjson") || !strcmp(value, "pcapng")
+    return !strcmp(value, "ndjson") || !strcmp(value, "pcapng") || !strcmp(value, "parquet")
                ? 0
-               : ef_error_set(err, -EINVAL, "--format %.40s: is not ndjson or pcapng", value);
+               : ef_error_set(err, -EINVAL, "--format %.40s: is not ndjson, pcapng or parquet", value);
 }
 
 static int
@@ -43,7 +44,7 @@ set_ndjson(void *ctx, const char *value, struct ef_error *err)
 
 static const struct ef_option option_table[] = {
     {"ndjson", 0, NULL, "query: one JSON document per line and trace", set_ndjson},
-    {"format", 0, "NAME", "export: ndjson or pcapng; default: as FILE ends", set_format},
+    {"format", 0, "NAME", "export: ndjson, pcapng or parquet; default: as\nFILE ends", set_format},
     {0},
 };
 
@@ -131,6 +132,7 @@ format_of_name(const char *path)
     const char *dot = strrchr(path, '.');
     return !dot                                                ? NULL
            : !strcmp(dot, ".pcapng")                           ? "pcapng"
+           : !strcmp(dot, ".parquet")                          ? "parquet"
            : !strcmp(dot, ".ndjson") || !strcmp(dot, ".jsonl") ? "ndjson"
                                                                : NULL;
 }
@@ -139,7 +141,11 @@ static int export(struct efctl_context *context, const struct options *options, 
 {
     const char *format = options->format ? options->format : format_of_name(path);
     if (!format) {
-        return refuse("%.100s: give --format, or a name that ends in .ndjson or .pcapng", path);
+        return refuse("%.100s: give --format, or a name that ends in .ndjson, .pcapng or .parquet", path);
+    }
+    if (!strcmp(format, "parquet")) {
+        return !strcmp(path, "-") ? refuse("export: Parquet has its index at the end: give a FILE instead of %s", path)
+                                  : efctl_store_parquet(context, &options->which.query, path);
     }
     return efctl_trace_export(context, &options->which.query, path, format);
 }
@@ -216,6 +222,7 @@ const struct efctl_command efctl_store = {
     "  efctl store status                                  how much, since when, what is lacking\n"
     "  efctl store query 'ip.src == 10.1.0.2' --last 24h   a line per trace, from memory and archive\n"
     "  efctl store export day.ndjson --last 24h            all traces, a JSON document per line\n"
+    "  efctl store export drops.parquet --condition trace.drop   for DuckDB, pandas, Spark\n"
     "  efctl store export day.pcapng --start -24h --end -12h 'tcp.port == 443'\n",
     true,
     run,

@@ -10,9 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
+#include "utilities/efctl/json_get.h"
 #include "utilities/efctl/text.h"
 #include "utilities/efctl/trace_errors.h"
 #include "utilities/efctl/trace_fetch.h"
+
+enum { EDGE = 64 << 10 };
 
 struct export
 {
@@ -21,12 +25,68 @@ struct export
     FILE *file; /* NULL: nothing has arrived yet. */
     int64_t bytes;
     struct efctl_failure *failure;
+    char head[EDGE], tail[2 * EDGE]; /* Its first and its last bytes, */
+    size_t n_head, n_tail;           /* where it says what it lacks. */
 };
 
 static int
 cannot_write(struct export *export, int code)
 {
     return ef_error_set(&export->failure->error, -code, "cannot write %s: %s", export->path, strerror(code));
+}
+
+static void
+keep_edges(struct export *export, const char *data, size_t len)
+{
+    size_t n = EF_MIN(len, EDGE - export->n_head);
+    memcpy(export->head + export->n_head, data, n);
+    export->n_head += n;
+    for (; len; data += n, len -= n) {
+        if (export->n_tail == sizeof export->tail) {
+            memmove(export->tail, export->tail + EDGE, EDGE);
+            export->n_tail = EDGE;
+        }
+        n = EF_MIN(len, sizeof export->tail - export->n_tail);
+        memcpy(export->tail + export->n_tail, data, n);
+        export->n_tail += n;
+    }
+}
+
+/* Of NDJSON the last line says what is missing, of a capture the comment of its
+ * first block. Returns the list, or NULL. */
+static json_t *
+find_incomplete(const struct export *export, const char *format)
+{
+    static const char mark[] = "; incomplete: ";
+    if (!strcmp(format, "pcapng")) {
+        const char *at = memmem(export->head, export->n_head, mark, sizeof mark - 1);
+        at = at ? at + sizeof mark - 1 : NULL;
+        return at ? json_loadb(at, (size_t) (export->head + export->n_head - at), JSON_DISABLE_EOF_CHECK, NULL) : NULL;
+    }
+    size_t len = export->n_tail - (export->n_tail && export->tail[export->n_tail - 1] == '\n');
+    const char *end = memrchr(export->tail, '\n', len), *last = end ? end + 1 : export->tail;
+    json_t *line = json_loadb(last, (size_t) (export->tail + len - last), 0, NULL);
+    json_t *list = json_incref(json_object_get(line, "incomplete"));
+    json_decref(line);
+    return list;
+}
+
+/* Says what the file lacks, and returns the exit status. */
+static int
+report_incomplete(const struct export *export, const char *format)
+{
+    json_t *list = find_incomplete(export, format), *entry;
+    size_t i;
+    int status = EFCTL_OK;
+    json_array_foreach(list, i, entry)
+    {
+        struct ef_error err;
+        ef_error_set(&err, -EIO, "incomplete: %.100s: %.300s", efctl_get_string(entry, "analyzer", "an analyzer"),
+                     efctl_get_string(entry, "error", "no reason given"));
+        status = efctl_fail(&err);
+    }
+    json_decref(list);
+    return status;
 }
 
 static int
@@ -40,6 +100,7 @@ on_data(void *ctx, const char *data, size_t len)
         }
     }
     export->bytes += (int64_t) len;
+    keep_edges(export, data, len);
     return fwrite(data, 1, len, export->file) == len ? 0 : cannot_write(export, errno ? errno : EIO);
 }
 
@@ -64,7 +125,8 @@ efctl_trace_export(struct efctl_context *context, const struct efctl_trace_query
                    const char *format)
 {
     struct efctl_failure failure;
-    struct export export = {.path = path, .to_stdout = !strcmp(path, "-"), .failure = &failure};
+    static struct export export;
+    export = (struct export){.path = path, .to_stdout = !strcmp(path, "-"), .failure = &failure};
     if (export.to_stdout && !strcmp(format, "pcapng") && isatty(STDOUT_FILENO)) {
         struct ef_error err;
         ef_error_set(&err, -EINVAL, "a capture is not for a terminal; write it to a file, or pipe it into tshark -r -");
@@ -86,5 +148,5 @@ efctl_trace_export(struct efctl_context *context, const struct efctl_trace_query
         }
         efctl_output_newline(&context->out);
     }
-    return EFCTL_OK;
+    return report_incomplete(&export, format);
 }

@@ -35,6 +35,7 @@ efctl_trace_path(const struct efctl_trace_query *query, const char *format)
     ef_http_query_append(path, "end", query->end);
     ef_http_query_append(path, "limit", limit);
     ef_http_query_append(path, "id", query->id);
+    ef_http_query_append(path, "analyzer", query->analyzer);
     ef_http_query_append(path, "explain", query->explain ? "1" : NULL);
     ef_http_query_append(path, "format", format);
     size_t len = evbuffer_get_length(path);

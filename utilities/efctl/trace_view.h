@@ -17,6 +17,7 @@ struct efctl_trace_query {
     const char *filter, *condition, *start, *end;
     uint64_t limit;         /* 0: all */
     const char *id;         /* Or its beginning; NULL: any. */
+    const char *analyzer;   /* Only this one's, with format=parquet; NULL: all. */
     bool explain;           /* How each analyzer found its part. */
     bool details;           /* Times, addresses and bytes of each trace as well. */
     const json_t *topology; /* Names of neighbours; NULL: not known. */

@@ -10,6 +10,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/store/archive/decode.c lib/store/archive/encode.c lib/store/archive/encoding.h \
 	lib/store/archive/dictionary.c lib/store/archive/dictionary.h \
 	lib/store/archive/file_ops.c lib/store/archive/file_ops.h \
+	lib/store/archive/parquet_join.c lib/store/archive/parquet_join.h \
 	lib/store/archive/parquet_meta.c lib/store/archive/parquet_meta.h \
 	lib/store/archive/parquet_meta_read.c \
 	lib/store/archive/parquet_reader.c lib/store/archive/parquet_reader.h \

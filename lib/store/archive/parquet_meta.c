@@ -217,9 +217,10 @@ ef_parquet_meta_write(const struct ef_parquet_meta *meta, struct ef_buffer *out)
     struct ef_thrift_writer w = {.out = out};
     ef_thrift_i32(&w, 1, 2);
     ef_thrift_list(&w, 2, EF_THRIFT_STRUCT, meta->n_elements);
-    for (unsigned i = 0; i < meta->n_elements; i++) {
+    for (unsigned i = 0; !meta->element_bytes.len && i < meta->n_elements; i++) {
         write_element(&w, &meta->elements[i], i == 0);
     }
+    ef_buffer_add(out, meta->element_bytes.data, meta->element_bytes.len);
     ef_thrift_i64(&w, 3, meta->n_rows);
     ef_thrift_list(&w, 4, EF_THRIFT_STRUCT, meta->n_groups);
     for (unsigned i = 0; i < meta->n_groups; i++) {

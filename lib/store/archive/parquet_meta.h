@@ -85,6 +85,7 @@ struct ef_parquet_meta {
     int64_t n_rows;
     struct ef_parquet_element *elements;
     unsigned n_elements;
+    struct ef_bytes element_bytes; /* As they were read; written in place of `elements` if there are any. */
     struct ef_parquet_group *groups;
     unsigned n_groups;
     struct ef_parquet_pair *pairs;

@@ -79,9 +79,11 @@ read_elements(struct ef_thrift_reader *r, const struct ef_thrift_field *f, struc
         return;
     }
     meta->elements = new_array(r, &n, sizeof *meta->elements, MIN_ELEMENT_BYTES);
+    const uint8_t *start = r->at;
     for (; meta->n_elements < n && !r->failed; meta->n_elements++) {
         read_element(r, &meta->elements[meta->n_elements]);
     }
+    meta->element_bytes = (struct ef_bytes){start, (uint32_t) (r->at - start)};
 }
 
 static void
@@ -116,6 +118,17 @@ read_path(struct ef_thrift_reader *r, const struct ef_thrift_field *f, struct ef
     }
 }
 
+/* Those that we do not know are of no use to us. */
+static void
+read_encodings(struct ef_thrift_reader *r, const struct ef_thrift_field *f, struct ef_parquet_chunk *c)
+{
+    size_t n = ef_thrift_read_list(r, f, EF_THRIFT_I32);
+    for (size_t i = 0; i < n && !r->failed; i++) {
+        int64_t encoding = ef_thrift_read_element_int(r);
+        c->encodings |= encoding >= 0 && encoding < 32 ? 1u << encoding : 0;
+    }
+}
+
 static void
 read_chunk_meta(struct ef_thrift_reader *r, struct ef_parquet_chunk *c)
 {
@@ -124,6 +137,9 @@ read_chunk_meta(struct ef_thrift_reader *r, struct ef_parquet_chunk *c)
         switch (f.id) {
         case 1:
             c->type = read_i32(r, &f);
+            break;
+        case 2:
+            read_encodings(r, &f, c);
             break;
         case 3:
             read_path(r, &f, c);

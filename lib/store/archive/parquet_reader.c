@@ -43,27 +43,28 @@ ef_parquet_read_fd(void *ctx, uint64_t offset, void *buf, size_t len)
 
 /* --- Opening --------------------------------------------------------------------- */
 
-static int
-read_footer(struct ef_parquet_reader *r, struct ef_error *err)
+int
+ef_parquet_footer_read(const struct ef_parquet_source *source, struct ef_buffer *footer, struct ef_parquet_meta *meta,
+                       struct ef_error *err)
 {
     uint8_t tail[TAIL_BYTES];
-    if (r->source.size < TAIL_BYTES + EF_PARQUET_MAGIC_BYTES) {
+    if (source->size < TAIL_BYTES + EF_PARQUET_MAGIC_BYTES) {
         return ef_error_set(err, -EBADMSG, "too short for a Parquet file");
     }
-    int rc = r->source.read(r->source.ctx, r->source.size - TAIL_BYTES, tail, TAIL_BYTES);
+    int rc = source->read(source->ctx, source->size - TAIL_BYTES, tail, TAIL_BYTES);
     if (rc) {
         return ef_error_set(err, rc, "cannot read the footer: %s", strerror(-rc));
     }
     uint32_t len = ef_load_le32(tail);
     if (memcmp(tail + 4, EF_PARQUET_MAGIC, EF_PARQUET_MAGIC_BYTES) || len > MAX_FOOTER_BYTES ||
-        len > r->source.size - TAIL_BYTES - EF_PARQUET_MAGIC_BYTES) {
+        len > source->size - TAIL_BYTES - EF_PARQUET_MAGIC_BYTES) {
         return ef_error_set(err, -EBADMSG, "not a Parquet file, or its end is missing");
     }
-    rc = r->source.read(r->source.ctx, r->source.size - TAIL_BYTES - len, ef_buffer_grow(&r->footer, len), len);
+    rc = source->read(source->ctx, source->size - TAIL_BYTES - len, ef_buffer_grow(footer, len), len);
     if (rc) {
         return ef_error_set(err, rc, "cannot read the footer: %s", strerror(-rc));
     }
-    return ef_parquet_meta_read(&r->meta, r->footer.data, len, err);
+    return ef_parquet_meta_read(meta, footer->data, len, err);
 }
 
 static bool
@@ -184,7 +185,8 @@ ef_parquet_reader_create(const struct ef_row_schema *schema, const struct ef_par
     struct ef_parquet_reader *r = ef_must_realloc(NULL, sizeof *r);
     *r = (struct ef_parquet_reader){.schema = schema, .source = *source};
     int rc;
-    if ((rc = ef_row_schema_check(schema, err)) || (rc = read_footer(r, err)) || (rc = match_columns(r, err)) ||
+    if ((rc = ef_row_schema_check(schema, err)) ||
+        (rc = ef_parquet_footer_read(&r->source, &r->footer, &r->meta, err)) || (rc = match_columns(r, err)) ||
         (rc = check_groups(r, err))) {
         ef_parquet_reader_destroy(r);
         return rc;

@@ -34,6 +34,11 @@ struct ef_parquet_source {
 /* A source's `read` whose `ctx` points to a file descriptor. */
 int ef_parquet_read_fd(void *ctx, uint64_t offset, void *buf, size_t len);
 
+/* Reads the footer alone, which `meta` then borrows from `footer`. Returns 0, -EBADMSG,
+ * or what the source returned, each with `err`; the caller deinitialises both. */
+int ef_parquet_footer_read(const struct ef_parquet_source *source, struct ef_buffer *footer,
+                           struct ef_parquet_meta *meta, struct ef_error *err);
+
 /* Reads the footer. Returns 0; -EBADMSG for a file that is damaged or none,
  * -EINVAL for one with other columns, or what the source returned; each with
  * `err`. */

@@ -201,6 +201,13 @@ ef_parquet_writer_add(struct ef_parquet_writer *w, const void *row)
     return is_full ? write_group(w) : 0;
 }
 
+int
+ef_parquet_writer_pad(struct ef_parquet_writer *w)
+{
+    ef_buffer_add_byte(&w->out, 0);
+    return flush(w);
+}
+
 /* --- The footer ----------------------------------------------------------------- */
 
 static enum ef_parquet_meaning

@@ -46,6 +46,10 @@ void ef_parquet_writer_destroy(struct ef_parquet_writer *writer); /* NULL is fin
  * than the schema's bounds (then nothing was taken); or what the sink returned. */
 int ef_parquet_writer_add(struct ef_parquet_writer *writer, const void *row);
 
+/* Gives the sink a byte that means nothing, between row groups: for a stream whose
+ * reader wants to know that there is still somebody. Returns what the sink did. */
+int ef_parquet_writer_pad(struct ef_parquet_writer *writer);
+
 /* Writes what is left and the footer with `n_pairs` pairs of text, which end
  * up in the file's metadata. Returns 0 or what the sink returned. */
 int ef_parquet_writer_finish(struct ef_parquet_writer *writer, const struct ef_parquet_pair *pairs, unsigned n_pairs);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random traces and random questions about them, the same for the same numbers:
- * for the tests of whoever answers questions about traces, in memory or on disk.
- * Include cmocka's header and what it needs first. */
+ * for the tests of whoever answers questions about traces, in memory or on disk. */
 #ifndef EF_TEST_UNIT_ANALYZER_RANDOM_TRACES_H
 #define EF_TEST_UNIT_ANALYZER_RANDOM_TRACES_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "analyzer/trace_store.h"
 #include "base/hash.h"

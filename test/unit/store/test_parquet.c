@@ -14,6 +14,7 @@
 #include "store/archive/byte_buffer.h"
 #include "store/archive/crc.h"
 #include "store/archive/encoding.h"
+#include "store/archive/parquet_join.h"
 #include "store/archive/parquet_reader.h"
 #include "store/archive/parquet_writer.h"
 #include "unit/store/random_rows.h"
@@ -350,6 +351,59 @@ test_counter(void **state)
     ef_buffer_deinit(&file);
 }
 
+/* Three files, one of them without rows, as one. */
+static void
+test_join(void **state)
+{
+    enum { FILES = 3, ROWS = 50 };
+    struct ef_buffer files[FILES] = {{0}}, joined = {0}, other = {0};
+    struct ef_row_set rows = {.schema = &random_rows.schema}, back = {.schema = &random_rows.schema};
+    struct ef_parquet_join *join = ef_parquet_join_create(add_to_buffer, &joined);
+    struct ef_parquet_reader *reader;
+    struct ef_error err = EF_ERROR_INIT;
+    struct ef_parquet_writer_config config = {.schema = &random_rows.schema, .group_rows = 20};
+    random_rows_init(&random_rows, 7);
+    write_file(&config, &rows, 1, &other); /* With other columns. */
+    ef_row_set_clear(&rows);
+    random_rows_init(&random_rows, 6);
+    for (unsigned i = 0; i < FILES; i++) {
+        write_file(&config, &rows, i == 1 ? 0 : ROWS, &files[i]);
+        struct ef_parquet_source source = {.read = read_buffer, .ctx = &files[i], .size = files[i].len};
+        assert_int_equal(ef_parquet_join_add(join, &source, &err), 0);
+        assert_int_equal(ef_parquet_join_meta(join)->n_rows, i == 1 ? 0 : ROWS);
+        source.size -= 1 + i; /* Its end is missing. */
+        assert_int_equal(ef_parquet_join_add(join, &source, &err), -EBADMSG);
+    }
+    struct ef_parquet_source source = {.read = read_buffer, .ctx = &other, .size = other.len};
+    assert_int_equal(ef_parquet_join_add(join, &source, &err), -EINVAL);
+    assert_int_equal(ef_parquet_join_finish(join), 0);
+    ef_parquet_join_destroy(join);
+    for (unsigned i = 0; i < 2 * ROWS; i += ROWS) {
+        struct ef_row_set part = rows;
+        part.rows += i;
+        part.n_rows = ROWS;
+        sort_groups(&part, 20);
+    }
+    assert_int_equal(open_buffer(&joined, &random_rows.schema, &reader), 0);
+    uint32_t at = 0;
+    for (unsigned g = 0; g < ef_parquet_reader_meta(reader)->n_groups; g++) {
+        assert_int_equal(ef_parquet_reader_group(reader, g, NULL, &back, &err), 0);
+        for (uint32_t i = 0; i < back.n_rows; i++) {
+            assert_true(is_same_row(&random_rows.schema, rows.rows[at++], back.rows[i]));
+            check_bounds(reader, g, &random_rows.schema, back.rows[i]);
+        }
+    }
+    assert_int_equal(at, 2 * ROWS);
+    ef_parquet_reader_destroy(reader);
+    ef_row_set_deinit(&rows);
+    ef_row_set_deinit(&back);
+    for (unsigned i = 0; i < FILES; i++) {
+        ef_buffer_deinit(&files[i]);
+    }
+    ef_buffer_deinit(&joined);
+    ef_buffer_deinit(&other);
+}
+
 /* No byte that is changed or cut off leads astray: what is in pages is found out
  * by their checks, the rest at the latest when it contradicts itself. */
 static void
@@ -433,6 +487,7 @@ main(void)
         cmocka_unit_test(test_crc),        cmocka_unit_test(test_rle),          cmocka_unit_test(test_delta),
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_projection),   cmocka_unit_test(test_damage),
         cmocka_unit_test(test_sink_fails), cmocka_unit_test(test_schema_check), cmocka_unit_test(test_counter),
+        cmocka_unit_test(test_join),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
