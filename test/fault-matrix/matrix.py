@@ -63,7 +63,7 @@ class Finding:
         return bool(self.devices or self.links)
 
     def has_device(self, placement):
-        return bool(self.devices & placement.devices)
+        return bool(self.devices & placement.devices) or (placement.either and self.has_link(placement))
 
     def has_link(self, placement):
         return placement.link is not None and placement.link in self.links

@@ -11,13 +11,14 @@ import re
 class Placement:
     """A fault, and what is right to say about it."""
 
-    def __init__(self, kind, at, devices, link=None, options=(), classes=None, order=None):
+    def __init__(self, kind, at, devices, link=None, options=(), classes=None, order=None, either=False):
         self.kind = kind
         self.at = at  # As `fault add --at` wants it.
         self.devices = set(devices)  # Each of these is a right device.
         self.link = frozenset(link) if link else None  # Both ends; None: the fault has none.
         self.options = list(options)  # More of `fault add`.
         self.classes = classes  # Whether a text tells the class of packets rightly; None: the fault has none.
+        self.either = either  # The fault is of the link, which names both its devices.
         self.order = order  # A diagnosis that is asked for, where no watcher would see it.
 
     def arguments(self):
@@ -75,7 +76,7 @@ def _link(fabric, rng):
 
 def _at_link(kind, link, options=(), classes=None, both=False, order=None):
     devices = {link[0], link[2]} if both else {link[0]}
-    return Placement(kind, link[0] + ":" + link[1], devices, (link[0], link[2]), options, classes, order)
+    return Placement(kind, link[0] + ":" + link[1], devices, (link[0], link[2]), options, classes, order, both)
 
 
 def _subset(fabric, rng, link):
