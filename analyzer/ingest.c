@@ -163,7 +163,7 @@ take_loss_report(struct ef_ingest *in, const struct ef_frame *frame)
         return false;
     }
     while (in->losses.streams && ef_loss_report_next(&reader, &entry)) {
-        ef_loss_table_enter(&in->losses, &entry);
+        ef_loss_table_enter(&in->losses, reader.sender, &entry, frame->arrival);
     }
     ef_counter_add(&in->loss_reports, 1);
     ef_report_senders_note(&in->report_senders, reader.sender);

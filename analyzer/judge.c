@@ -58,9 +58,14 @@ time_of(const struct ef_trace *trace, const struct ef_hop *hop)
     return hop->flags & EF_HOP_HAS_SWITCH_TIME && trace->switch_clock ? hop->switch_time : hop->arrival;
 }
 
+/* When the last switch saw the packet, and by when reports about it have come. */
+struct last_seen {
+    struct ef_time at, heard;
+};
+
 /* Whether the switch had a copy lost when it would have seen the packet. */
 static enum ef_loss
-ask(const struct ef_judge *judge, const uint8_t switch_address[16], struct ef_time last,
+ask(const struct ef_judge *judge, const uint8_t switch_address[16], const struct last_seen *seen,
     const struct ef_transit *transit)
 {
     bool is_learned = transit && ef_transit_min_ns(transit) <= ef_transit_max_ns(transit);
@@ -69,8 +74,8 @@ ask(const struct ef_judge *judge, const uint8_t switch_address[16], struct ef_ti
     int64_t margin = EF_MAX((max - min) / 2, LEAST_MARGIN_NS); /* Not every packet was learned from. */
     enum ef_loss worst = EF_LOSS_POSSIBLE;
     for (unsigned i = 0; i < judge->n_losses; i++) {
-        enum ef_loss loss = ef_loss_table_ask(judge->losses[i], switch_address, ef_time_add_ns(last, min - margin),
-                                              ef_time_add_ns(last, max + margin));
+        enum ef_loss loss = ef_loss_table_ask(judge->losses[i], switch_address, ef_time_add_ns(seen->at, min - margin),
+                                              ef_time_add_ns(seen->at, max + margin), seen->heard);
         worst = loss == EF_LOSS_SEEN || worst == EF_LOSS_POSSIBLE ? loss : worst;
         if (worst == EF_LOSS_SEEN) {
             break;
@@ -82,14 +87,15 @@ ask(const struct ef_judge *judge, const uint8_t switch_address[16], struct ef_ti
 /* Whether one of the switches `fall` behind the last hop had a copy lost. None
  * being known there, it cannot be excluded. */
 static bool
-could_be_lost_at(const struct ef_judge *judge, const struct ef_transit_from *from, unsigned fall, struct ef_time last)
+could_be_lost_at(const struct ef_judge *judge, const struct ef_transit_from *from, unsigned fall,
+                 const struct last_seen *seen)
 {
     bool is_known = false;
     for (uint32_t i = 0; i < from->n; i++) {
         const struct ef_transit *next = &from->next[i];
         if (next->ttl_fall == fall) {
             is_known = true;
-            if (ask(judge, next->to, last, next) == EF_LOSS_SEEN) {
+            if (ask(judge, next->to, seen, next) == EF_LOSS_SEEN) {
                 return true;
             }
         }
@@ -117,14 +123,14 @@ static bool
 is_explained_by_losses(const struct ef_judge *judge, const struct ef_trace *trace, const uint8_t expected[16])
 {
     const struct ef_hop *hop = last_arrival(trace);
-    struct ef_time last = time_of(trace, hop);
+    struct last_seen seen = {time_of(trace, hop), ef_time_add_ns(trace->end, judge->report_ns)};
     const struct ef_transit_from *from = ef_transit_table_from(&judge->transits, hop->switch_address);
     const struct ef_transit *transit = ef_transit_find(from, expected);
-    if (ask(judge, expected, last, transit) != EF_LOSS_SEEN) {
+    if (ask(judge, expected, &seen, transit) != EF_LOSS_SEEN) {
         return false;
     }
     for (unsigned fall = 1; transit && fall < transit->ttl_fall; fall++) {
-        if (!could_be_lost_at(judge, from, fall, last)) {
+        if (!could_be_lost_at(judge, from, fall, &seen)) {
             return false;
         }
     }

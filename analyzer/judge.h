@@ -27,7 +27,8 @@ struct ef_judge {
     const struct ef_last_hops *last_hops;      /* NULL: nothing is known. Borrowed, as the next. */
     const struct ef_loss_table *const *losses; /* One per ingest. */
     unsigned n_losses;
-    bool may_learn; /* `last_hops` may come later: the memory for it is taken. */
+    int64_t report_ns; /* So soon behind a packet's last copy a reshuffler has reported, unless it is dead. */
+    bool may_learn;    /* `last_hops` may come later: the memory for it is taken. */
     struct ef_transit_table transits;
     ef_counter fates[EF_N_FATES];
 };

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,6 +122,40 @@ parse_prefix(const char *text, uint8_t address[16], unsigned *len)
     return 0;
 }
 
+/* The addresses that copies of one switch come from: its loopback's, of IPv4 and
+ * of IPv6, as their target is. */
+struct loopbacks {
+    unsigned n;
+    uint8_t addresses[2][16];
+};
+
+/* Returns 0, or -EINVAL with `err`; `where` is "switches[2]" or the like. */
+static int
+read_loopbacks(const json_t *node, const char *where, struct loopbacks *l, struct ef_error *err)
+{
+    static const char *const keys[] = {"loopback", "loopback6"};
+    l->n = 0;
+    for (size_t i = 0; i < EF_ARRAY_SIZE(keys); i++) {
+        const char *text = text_of(node, keys[i]);
+        if (i && !*text) {
+            continue;
+        }
+        if (ef_address_parse(text, l->addresses[l->n++])) {
+            return ef_error_set(err, -EINVAL, "%s.%s: '%.60s' is not an IP address", where, keys[i], text);
+        }
+    }
+    return 0;
+}
+
+/* What is for `address` ends at that switch. */
+static void
+add_all(struct ef_last_hops *l, const uint8_t address[16], unsigned len, const struct loopbacks *loopbacks)
+{
+    for (unsigned i = 0; i < loopbacks->n; i++) {
+        add(l, address, len, loopbacks->addresses[i]);
+    }
+}
+
 static int
 add_switches(struct ef_last_hops *l, const json_t *switches, json_t *by_name, struct ef_error *err)
 {
@@ -128,13 +163,42 @@ add_switches(struct ef_last_hops *l, const json_t *switches, json_t *by_name, st
     json_t *s;
     json_array_foreach((json_t *) switches, i, s)
     {
-        uint8_t address[16];
-        if (ef_address_parse(text_of(s, "loopback"), address)) {
-            return ef_error_set(err, -EINVAL, "switches[%zu].loopback: '%.60s' is not an IP address", i,
-                                text_of(s, "loopback"));
+        struct loopbacks loopbacks;
+        char where[40];
+        snprintf(where, sizeof where, "switches[%zu]", i);
+        int rc = read_loopbacks(s, where, &loopbacks, err);
+        if (rc) {
+            return rc;
         }
-        add(l, address, 128, address);
-        json_object_set(by_name, text_of(s, "name"), json_object_get(s, "loopback"));
+        for (unsigned k = 0; k < loopbacks.n; k++) {
+            add_all(l, loopbacks.addresses[k], 128, &loopbacks);
+        }
+        json_object_set(by_name, text_of(s, "name"), s);
+    }
+    return 0;
+}
+
+static int
+add_host(struct ef_last_hops *l, const json_t *host, const char *where, const json_t *by_name, struct ef_error *err)
+{
+    static const char *const keys[] = {"address", "address6"};
+    struct loopbacks loopbacks;
+    const json_t *node = json_object_get(by_name, text_of(host, "switch"));
+    if (!node || read_loopbacks(node, "", &loopbacks, NULL)) {
+        return ef_error_set(err, -EINVAL, "%s.switch: there is no switch '%.60s'", where, text_of(host, "switch"));
+    }
+    for (size_t i = 0; i < EF_ARRAY_SIZE(keys); i++) {
+        const char *text = text_of(host, keys[i]);
+        uint8_t address[16];
+        unsigned len;
+        if (i && !*text) {
+            continue;
+        }
+        if (parse_prefix(text, address, &len)) {
+            return ef_error_set(err, -EINVAL, "%s.%s: '%.60s' is neither an IP address nor a prefix", where, keys[i],
+                                text);
+        }
+        add_all(l, address, len, &loopbacks);
     }
     return 0;
 }
@@ -146,18 +210,12 @@ add_hosts(struct ef_last_hops *l, const json_t *hosts, const json_t *by_name, st
     json_t *host;
     json_array_foreach((json_t *) hosts, i, host)
     {
-        uint8_t address[16], at[16];
-        unsigned len;
-        const char *loopback = text_of(by_name, text_of(host, "switch"));
-        if (parse_prefix(text_of(host, "address"), address, &len)) {
-            return ef_error_set(err, -EINVAL, "hosts[%zu].address: '%.60s' is neither an IP address nor a prefix", i,
-                                text_of(host, "address"));
+        char where[40];
+        snprintf(where, sizeof where, "hosts[%zu]", i);
+        int rc = add_host(l, host, where, by_name, err);
+        if (rc) {
+            return rc;
         }
-        if (ef_address_parse(loopback, at)) {
-            return ef_error_set(err, -EINVAL, "hosts[%zu].switch: there is no switch '%.60s'", i,
-                                text_of(host, "switch"));
-        }
-        add(l, address, len, at);
     }
     return 0;
 }
@@ -169,7 +227,8 @@ read_document(struct ef_last_hops *l, const json_t *document, struct ef_error *e
     if (!json_is_array(switches) || !json_is_array(hosts)) {
         return ef_error_set(err, -EINVAL, "a topology has \"switches\" and \"hosts\", both arrays");
     }
-    l->n_slots = 2 * (json_array_size(switches) + json_array_size(hosts)) + 1;
+    /* Each may have two addresses. */
+    l->n_slots = 4 * (json_array_size(switches) + json_array_size(hosts)) + 1;
     l->slots = calloc(l->n_slots, sizeof *l->slots);
     json_t *by_name = json_object();
     int rc = l->slots && by_name ? 0 : ef_error_set(err, -ENOMEM, "out of memory");

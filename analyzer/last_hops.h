@@ -7,8 +7,9 @@
  *     const struct ef_last_hop *last = ef_last_hops_find(last_hops, destination);
  *
  * A host's "address" may be a prefix ("10.1.0.0/24"); the longest that holds the
- * address counts. A host that is there more than once, with different switches,
- * has several last hops. Immutable once loaded: any thread may ask. */
+ * address counts. Hosts may have an "address6" and switches a "loopback6" beside it:
+ * a switch's copies come from the one or the other, as their target is. A host that is there more than once, with
+ * different switches, has several last hops. Immutable once loaded: any thread may ask. */
 #ifndef EF_ANALYZER_LAST_HOPS_H
 #define EF_ANALYZER_LAST_HOPS_H
 
@@ -18,7 +19,7 @@
 
 #include "base/error.h"
 
-enum { EF_LAST_HOP_SWITCHES = 8 };
+enum { EF_LAST_HOP_SWITCHES = 16 };
 
 struct ef_last_hop {
     uint8_t prefix[16];

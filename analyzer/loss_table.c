@@ -88,13 +88,30 @@ add_hole(struct ef_loss_stream *s, const struct ef_hole *hole)
     atomic_store_explicit(&s->n_holes, n + 1, memory_order_release);
 }
 
+/* Who reports is not who did before: what came between was seen by neither. One
+ * that the stream left, and that still says what it said, is no other. */
+static void
+note_sender(struct ef_loss_stream *s, uint64_t sender, struct ef_time settled)
+{
+    int64_t before = atomic_load_explicit(&s->settled, memory_order_relaxed);
+    if (settled.ns <= before) {
+        return;
+    }
+    if (before != INT64_MIN && s->sender != sender) {
+        add_hole(s, &(struct ef_hole){.after = {before}, .before = settled});
+    }
+    s->sender = sender;
+}
+
 void
-ef_loss_table_enter(struct ef_loss_table *t, const struct ef_loss_entry *entry)
+ef_loss_table_enter(struct ef_loss_table *t, uint64_t sender, const struct ef_loss_entry *entry, struct ef_time arrival)
 {
     struct ef_loss_stream *s = find_or_add(t, entry);
     if (!s) {
         return;
     }
+    note_sender(s, sender, entry->settled);
+    atomic_store_explicit(&s->heard, arrival.ns, memory_order_relaxed);
     for (unsigned i = 0; i < entry->n_holes; i++) {
         add_hole(s, &entry->holes[i]);
     }
@@ -104,7 +121,7 @@ ef_loss_table_enter(struct ef_loss_table *t, const struct ef_loss_entry *entry)
 }
 
 static enum ef_loss
-ask_stream(const struct ef_loss_stream *s, int64_t from, int64_t to)
+ask_stream(const struct ef_loss_stream *s, int64_t from, int64_t to, int64_t heard)
 {
     int64_t settled = atomic_load_explicit(&s->settled, memory_order_acquire);
     uint64_t n = atomic_load_explicit(&s->n_holes, memory_order_acquire);
@@ -118,20 +135,31 @@ ask_stream(const struct ef_loss_stream *s, int64_t from, int64_t to)
     if (atomic_load_explicit(&s->forgotten, memory_order_relaxed) >= from) {
         return EF_LOSS_SEEN;
     }
-    return settled >= to ? EF_LOSS_NONE : EF_LOSS_POSSIBLE;
+    if (settled >= to) {
+        return EF_LOSS_NONE;
+    }
+    return atomic_load_explicit(&s->heard, memory_order_relaxed) < heard ? EF_LOSS_SEEN : EF_LOSS_POSSIBLE;
+}
+
+static bool
+is_gone(const struct ef_loss_stream *s, int64_t heard)
+{
+    int64_t silent_ns;
+    return !__builtin_sub_overflow(heard, atomic_load_explicit(&s->heard, memory_order_relaxed), &silent_ns) &&
+           silent_ns > EF_LOSS_TABLE_GONE_NS;
 }
 
 enum ef_loss
 ef_loss_table_ask(const struct ef_loss_table *t, const uint8_t switch_address[16], struct ef_time from,
-                  struct ef_time to)
+                  struct ef_time to, struct ef_time heard)
 {
     enum ef_loss worst = EF_LOSS_NONE;
     bool is_known = false;
     uint32_t n = atomic_load_explicit(&((struct ef_loss_table *) t)->n_streams, memory_order_acquire);
     for (uint32_t i = 0; i < n && worst != EF_LOSS_SEEN; i++) {
         const struct ef_loss_stream *s = &t->streams[i];
-        if (!memcmp(s->switch_address, switch_address, 16)) {
-            enum ef_loss loss = ask_stream(s, from.ns, to.ns);
+        if (!memcmp(s->switch_address, switch_address, 16) && !is_gone(s, heard.ns)) {
+            enum ef_loss loss = ask_stream(s, from.ns, to.ns, heard.ns);
             worst = EF_MAX(worst, loss);
             is_known = true;
         }

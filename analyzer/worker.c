@@ -16,6 +16,9 @@ enum {
     SLEEP_MS = 20,
 };
 
+/* Reshufflers report ten times a second. */
+#define REPORT_WAIT_NS (200 * EF_NS_PER_MS)
+
 static void
 on_closed(void *ctx, struct ef_trace *trace)
 {
@@ -43,6 +46,7 @@ ef_worker_init(struct ef_worker *w, const struct ef_worker_config *config, struc
     w->config.assembler.ctx = w;
     w->now = (struct ef_time){INT64_MIN};
     w->judge = config->judge;
+    w->judge.report_ns = EF_MIN(config->assembler.idle_ns / 2, (int64_t) REPORT_WAIT_NS);
     if (ef_judge_init(&w->judge) || ef_load_table_init(&w->load, config->load_ports)) {
         return ef_error_set(err, -ENOMEM, "out of memory");
     }

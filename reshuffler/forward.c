@@ -93,8 +93,13 @@ count_sent(struct ef_forwarder *f)
 void
 ef_forward_report_losses(struct ef_forwarder *f, struct ef_time now_mono)
 {
-    if (ef_time_before(now_mono, f->next_report)) {
+    bool is_new_plan = f->plan->generation != f->reported_generation;
+    if (!is_new_plan && ef_time_before(now_mono, f->next_report)) {
         return;
+    }
+    if (is_new_plan) {
+        ef_report_break(&f->ledger, now_mono);
+        f->reported_generation = f->plan->generation;
     }
     f->next_report = ef_time_add_ms(now_mono, EF_LOSS_REPORT_EVERY_MS);
     ef_report_losses(&f->ledger, f->plan, f->sink, now_mono);

@@ -30,6 +30,7 @@ struct ef_forwarder {
     struct ef_port_responder *responder; /* For frames that are no copies, or NULL. Borrowed. */
     struct ef_ledger ledger;             /* What came from which switch. */
     struct ef_time next_report;          /* Monotonic. */
+    uint64_t reported_generation;        /* Of the plan at the last report. */
     ef_counter n_reports;                /* Times that analyzers were told. */
 };
 

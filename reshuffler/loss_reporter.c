@@ -85,6 +85,15 @@ tell_stream(struct teller *t, struct ef_ledger_entry *stream)
 }
 
 void
+ef_report_break(struct ef_ledger *ledger, struct ef_time now_mono)
+{
+    for (uint32_t i = 0; i < ef_ledger_size(ledger); i++) {
+        struct ef_ledger_entry *stream = &ledger->entries[i];
+        ef_hole_finder_break(&stream->holes, &stream->sequence, now_mono);
+    }
+}
+
+void
 ef_report_losses(struct ef_ledger *ledger, const struct ef_plan *plan, struct ef_sink *sink, struct ef_time now_mono)
 {
     struct teller teller = {.plan = plan, .sink = sink};

@@ -12,6 +12,10 @@
 
 enum { EF_LOSS_REPORT_EVERY_MS = 100 };
 
+/* Flows have just moved to other analyzers: of a packet that was on its way, one has
+ * the first copies and another the last. As if a copy of each stream were lost now. */
+void ef_report_break(struct ef_ledger *ledger, struct ef_time now_mono);
+
 /* Settles what is old enough in `ledger` and queues the reports on `sink`. The
  * thread of the ledger. */
 void ef_report_losses(struct ef_ledger *ledger, const struct ef_plan *plan, struct ef_sink *sink,

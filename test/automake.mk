@@ -31,6 +31,7 @@ include test/unit/prober/automake.mk
 include test/tools/automake.mk
 include test/system/automake.mk
 include test/fault-matrix/automake.mk
+include test/soak/automake.mk
 include test/fuzz/automake.mk
 include test/bench/automake.mk
 

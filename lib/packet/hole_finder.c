@@ -8,7 +8,11 @@
 
 #include "base/util.h"
 
-enum { WINDOW = EF_COPY_SEQUENCE_WINDOW, MARK_EVERY_MS = EF_HOLE_PATIENCE_MS / (EF_HOLE_FINDER_MARKS - 2) };
+enum {
+    WINDOW = EF_COPY_SEQUENCE_WINDOW,
+    MARK_EVERY_MS = EF_HOLE_PATIENCE_MS / (EF_HOLE_FINDER_MARKS - 2),
+    BREAK_MARGIN_MS = 200, /* Longer than marks are apart, and than a packet is under way. */
+};
 
 static bool
 has_come(const struct ef_copy_sequence *s, uint32_t number)
@@ -80,6 +84,9 @@ ef_hole_finder_note(struct ef_hole_finder *f, const struct ef_copy_sequence *s, 
 static void
 mark(struct ef_hole_finder *f, uint32_t greatest, struct ef_time now_mono)
 {
+    if (!f->n_marks || f->marks[f->n_marks - 1].greatest != greatest) {
+        f->still_since = now_mono;
+    }
     if (f->n_marks && ef_time_before(now_mono, ef_time_add_ms(f->marks[f->n_marks - 1].when, MARK_EVERY_MS))) {
         return;
     }
@@ -106,6 +113,18 @@ ef_hole_finder_settle(struct ef_hole_finder *f, const struct ef_copy_sequence *s
         }
     }
     mark(f, s->greatest, now_mono);
+}
+
+void
+ef_hole_finder_break(struct ef_hole_finder *f, const struct ef_copy_sequence *s, struct ef_time now_mono)
+{
+    if (f->n_marks && has_come(s, s->greatest)) {
+        /* The switch's clock goes on while it makes no copies. */
+        struct ef_time newest = f->times[s->greatest % WINDOW];
+        int64_t still_ns = EF_MAX(ef_time_diff_ns(now_mono, f->still_since), (int64_t) 0);
+        add_hole(f, ef_time_add_ms(newest, -BREAK_MARGIN_MS),
+                 ef_time_add_ms(ef_time_add_ns(newest, still_ns), BREAK_MARGIN_MS), 0);
+    }
 }
 
 bool

@@ -12,6 +12,9 @@
  * is lost was made after the number before it and before the number behind it:
  * `time` is the switch's own, if copies carry it, or else the arrival.
  *
+ * Where copies are kept from those who wait for them by something else, as by
+ * another way that they take from now on, ef_hole_finder_break() makes a hole.
+ *
  * `settled`: every copy made before that time has come or is in a hole. Bounded:
  * holes that nobody takes are joined. One thread; a zeroed value is a fresh one. */
 #ifndef EF_PACKET_HOLE_FINDER_H
@@ -34,6 +37,8 @@ struct ef_hole_finder {
     struct ef_time settled;
     uint64_t n_restarts; /* Of the sequence, when we looked last. */
 
+    struct ef_time still_since; /* Monotonic: since then the greatest number is what it is. */
+
     /* The greatest number at some moments (monotonic), the oldest first. */
     unsigned n_marks;
     struct {
@@ -50,6 +55,11 @@ struct ef_hole_finder {
 void ef_hole_finder_note(struct ef_hole_finder *f, const struct ef_copy_sequence *s, uint32_t number,
                          struct ef_time time);
 void ef_hole_finder_settle(struct ef_hole_finder *f, const struct ef_copy_sequence *s, struct ef_time now_mono);
+
+/* As if a copy made now, or a little before or after, did not come: something
+ * else keeps it from those who wait for it. A hole of no copies. */
+void ef_hole_finder_break(struct ef_hole_finder *f, const struct ef_copy_sequence *s, struct ef_time now_mono);
+
 bool ef_hole_finder_take(struct ef_hole_finder *f, struct ef_hole *hole);
 
 #endif

@@ -20,11 +20,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     while (ef_loss_report_next(&reader, &entry)) {
-        ef_loss_table_enter(&table, &entry);
+        ef_loss_table_enter(&table, reader.sender, &entry, (struct ef_time){0});
         if (entry.n_holes && entry.holes[0].after.ns <= entry.holes[0].before.ns &&
             atomic_load(&table.n_streams) < EF_LOSS_TABLE_MAX &&
-            ef_loss_table_ask(&table, entry.switch_address, entry.holes[0].after, entry.holes[0].before) !=
-                EF_LOSS_SEEN) {
+            ef_loss_table_ask(&table, entry.switch_address, entry.holes[0].after, entry.holes[0].before,
+                              (struct ef_time){0}) != EF_LOSS_SEEN) {
             abort(); /* What was reported is known. */
         }
     }

@@ -23,6 +23,7 @@ EXTRA_DIST += test/system/native_routing.bats
 EXTRA_DIST += test/system/probe.bats test/system/listening.py
 EXTRA_DIST += test/system/tls.bats
 EXTRA_DIST += test/system/counting.bats
+EXTRA_DIST += test/system/soak.bats
 EXTRA_DIST += test/system/faults.bats test/system/shedding.bats
 EXTRA_DIST += test/system/topology_push.bats
 EXTRA_DIST += test/system/rule_sets.bats

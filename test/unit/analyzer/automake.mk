@@ -3,9 +3,11 @@ EF_ANALYZER_TESTS = \
 	test/unit/analyzer/test_analyzer \
 	test/unit/analyzer/test_archiver \
 	test/unit/analyzer/test_assemble \
+	test/unit/analyzer/test_clock \
 	test/unit/analyzer/test_counting \
 	test/unit/analyzer/test_last_hops \
 	test/unit/analyzer/test_load_history \
+	test/unit/analyzer/test_loss_table \
 	test/unit/analyzer/test_trace_query \
 	test/unit/analyzer/test_overload \
 	test/unit/analyzer/test_storm \
@@ -58,6 +60,14 @@ test_unit_analyzer_test_counting_LDADD = $(EF_ANALYZER_TEST_LDADD)
 test_unit_analyzer_test_last_hops_SOURCES = test/unit/analyzer/test_last_hops.c
 test_unit_analyzer_test_last_hops_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_analyzer_test_last_hops_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
+test_unit_analyzer_test_clock_SOURCES = test/unit/analyzer/test_clock.c test/unit/analyzer/lane.h test/bench/copy_stream.h
+test_unit_analyzer_test_clock_CPPFLAGS = $(EF_TEST_CPPFLAGS) -I$(top_srcdir)/test
+test_unit_analyzer_test_clock_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
+test_unit_analyzer_test_loss_table_SOURCES = test/unit/analyzer/test_loss_table.c
+test_unit_analyzer_test_loss_table_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_analyzer_test_loss_table_LDADD = $(EF_ANALYZER_TEST_LDADD)
 
 test_unit_analyzer_test_load_history_SOURCES = test/unit/analyzer/test_load_history.c
 test_unit_analyzer_test_load_history_CPPFLAGS = $(EF_TEST_CPPFLAGS)

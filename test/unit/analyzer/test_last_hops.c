@@ -74,6 +74,32 @@ the_longest_prefix_counts(void **state)
     ef_last_hops_destroy(l);
 }
 
+/* The last switch of both addresses of a host is known by both of its own. */
+static void
+addresses_of_both_versions(void **state)
+{
+    static const char *const destinations[] = {"10.1.0.11", "fd00:e::11", "10.255.0.7", "fd00:ff::7"};
+    struct ef_last_hops *l;
+    struct ef_error err;
+    uint8_t address[16];
+    assert_int_equal(
+        load("{\"switches\":[{\"name\":\"leaf7\",\"loopback\":\"10.255.0.7\",\"loopback6\":\"fd00:ff::7\"}],"
+             "\"hosts\":[{\"address\":\"10.1.0.11\",\"address6\":\"fd00:e::11\",\"switch\":\"leaf7\"}]}",
+             &l, &err),
+        0);
+    for (size_t i = 0; i < EF_ARRAY_SIZE(destinations); i++) {
+        assert_int_equal(ef_address_parse(destinations[i], address), 0);
+        const struct ef_last_hop *last = ef_last_hops_find(l, address);
+        assert_non_null(last);
+        assert_int_equal(last->n_switches, 2);
+        assert_int_equal(ef_address_parse("10.255.0.7", address), 0);
+        assert_true(ef_last_hop_is(last, address));
+        assert_int_equal(ef_address_parse("fd00:ff::7", address), 0);
+        assert_true(ef_last_hop_is(last, address));
+    }
+    ef_last_hops_destroy(l);
+}
+
 static void
 errors_name_the_place(void **state)
 {
@@ -86,6 +112,10 @@ errors_name_the_place(void **state)
         {"{\"switches\":[{\"name\":\"a\"}],\"hosts\":[]}", "switches[0].loopback: ''"},
         {"{\"switches\":[7],\"hosts\":[]}", "switches[0].loopback"},
         {"{" SWITCHES ",\"hosts\":[{\"address\":\"10.1.0.1/33\",\"switch\":\"leaf1\"}]}", "hosts[0].address"},
+        {"{\"switches\":[{\"name\":\"a\",\"loopback\":\"10.0.0.1\",\"loopback6\":\"x\"}],\"hosts\":[]}",
+         "switches[0].loopback6: 'x'"},
+        {"{" SWITCHES ",\"hosts\":[{\"address\":\"10.1.0.1\",\"address6\":\"y\",\"switch\":\"leaf1\"}]}",
+         "hosts[0].address6: 'y'"},
         {"{" SWITCHES ",\"hosts\":[{\"address\":\"x\",\"switch\":\"leaf1\"}]}", "hosts[0].address: 'x'"},
         {"{" SWITCHES ",\"hosts\":[{\"address\":\"10.1.0.1\",\"switch\":\"leaf9\"}]}", "no switch 'leaf9'"},
     };
@@ -102,6 +132,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_longest_prefix_counts),
+        cmocka_unit_test(addresses_of_both_versions),
         cmocka_unit_test(errors_name_the_place),
     };
     return cmocka_run_group_tests_name("analyzer/last_hops", tests, NULL, NULL);

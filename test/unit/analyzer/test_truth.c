@@ -39,6 +39,7 @@ struct collector {
     struct ef_plan plan;
     struct ef_sink sink;
     struct ef_loss_table losses;
+    struct ef_time now; /* Of the reports. */
     const struct ef_loss_table *all_losses[1];
     struct ef_judge judge;
     struct ef_assembler *assembler;
@@ -175,7 +176,7 @@ take_reports(struct ef_sink *sink, const struct ef_sink_packet packets[], int n)
         memcpy(frame + 14, packets[i].data, packets[i].len);
         assert_int_equal(ef_loss_report_open(&reader, frame, 14 + packets[i].len), 0);
         while (ef_loss_report_next(&reader, &entry)) {
-            ef_loss_table_enter(&c->losses, &entry);
+            ef_loss_table_enter(&c->losses, reader.sender, &entry, c->now);
         }
         ef_sink_count(sink, packets[i].len, 0);
     }
@@ -272,14 +273,16 @@ collect(const struct replay_workload *w)
         take_copy(c, frame, len, a.time);
         if (!ef_time_before(a.time, next_turn)) {
             next_turn = ef_time_add_ms(a.time, EF_LOSS_REPORT_EVERY_MS);
-            ef_report_losses(&c->ledger, &c->plan, &c->sink, a.time);
+            c->now = a.time;
+            ef_report_losses(&c->ledger, &c->plan, &c->sink, c->now);
             ef_sink_flush(&c->sink);
         }
         ef_assembler_close_idle(c->assembler, a.time, 64);
     }
     /* The end: the switches rest, the reshuffler reports what it still can. */
     for (int i = 1; i <= 8; i++) {
-        ef_report_losses(&c->ledger, &c->plan, &c->sink, ef_time_add_ms(a.time, i * EF_LOSS_REPORT_EVERY_MS));
+        c->now = ef_time_add_ms(a.time, i * EF_LOSS_REPORT_EVERY_MS);
+        ef_report_losses(&c->ledger, &c->plan, &c->sink, c->now);
         ef_sink_flush(&c->sink);
     }
     ef_assembler_close_all(c->assembler);

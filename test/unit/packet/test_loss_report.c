@@ -167,6 +167,26 @@ make_frame(uint8_t frame[14 + EF_LOSS_REPORT_MAX_BYTES], unsigned first, const c
     return 14 + len;
 }
 
+/* Flows move, 50 ms after the last copy: as if one were lost then. */
+static void
+a_break_is_a_hole_of_no_copies(void **state)
+{
+    static struct stream s;
+    struct ef_hole hole;
+    s = (struct stream){0};
+    arrive(&s, 1000000);
+    pass_time(&s, 60);
+    expect_none(&s);
+    ef_hole_finder_break(&s.finder, &s.sequence, (struct ef_time){s.now_ms * EF_NS_PER_MS});
+    assert_true(ef_hole_finder_take(&s.finder, &hole));
+    assert_int_equal(hole.n_copies, 0);
+    assert_true(hole.after.ns < EF_NS_PER_S && hole.before.ns > EF_NS_PER_S + 50 * EF_NS_PER_MS);
+    assert_true(hole.after.ns > EF_NS_PER_S / 2 && hole.before.ns < 2 * EF_NS_PER_S);
+    pass_time(&s, 300);
+    expect_none(&s);
+    assert_int_equal(s.finder.settled.ns, EF_NS_PER_S);
+}
+
 static void
 reports_say_what_was_put_in(void **state)
 {
@@ -216,9 +236,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(holes_are_found_when_patience_ends), cmocka_unit_test(a_fast_stream_is_settled_by_its_numbers),
-        cmocka_unit_test(great_losses_and_restarts),          cmocka_unit_test(holes_that_nobody_takes_are_joined),
-        cmocka_unit_test(reports_say_what_was_put_in),        cmocka_unit_test(cut_reports_end_early),
+        cmocka_unit_test(holes_are_found_when_patience_ends),
+        cmocka_unit_test(a_fast_stream_is_settled_by_its_numbers),
+        cmocka_unit_test(great_losses_and_restarts),
+        cmocka_unit_test(holes_that_nobody_takes_are_joined),
+        cmocka_unit_test(a_break_is_a_hole_of_no_copies),
+        cmocka_unit_test(reports_say_what_was_put_in),
+        cmocka_unit_test(cut_reports_end_early),
     };
     return cmocka_run_group_tests_name("packet/loss_report", tests, NULL, NULL);
 }
