@@ -80,15 +80,41 @@ demo_analyzer() { # NAME HOST ADDRESS NETNS INTERFACE PORT [ARGUMENT...]
 # DEMO_EVERFLOW, a JSON object, changes what switches are told; DEMO_PROBER is a
 # host that sends guided probes, "prober1".
 demo_configuration() { # NAME FIRST_PORT
-    jq --argjson everflow "${DEMO_EVERFLOW:-{\}}" --arg prober "${DEMO_PROBER-}" --arg port "$2" --arg topology "$(demo_topology "$1")" '
+    jq --argjson everflow "${DEMO_EVERFLOW:-{\}}" --arg prober "${DEMO_PROBER-}" --arg port "$2" --arg topology "$(demo_topology "$1")" \
+        --arg state "$(demo_directory "$1")/state.sock" '
         def daemons(role; base): [.hosts[] | select(.role == role)] | to_entries
             | map({name: .value.name, url: "http://127.0.0.1:\(base + .key)"});
         ($port | tonumber) as $p
-        | {listen: "127.0.0.1:\($p)", topology: $topology,
+        | {listen: "127.0.0.1:\($p)", topology: $topology, database: "unix:\($state)",
            analyzers: daemons("analyzer"; $p + 1), reshufflers: daemons("reshuffler"; $p + 10),
            probers: (if $prober == "" then [] else [{name: "prober1", url: "http://127.0.0.1:\($p + 15)"}] end),
            everflow: ({targets: [.vip], encap: "erspan3", classes: ["tcp_syn", "tcp_fin", "tcp_rst", "debug"],
                       debug_dscp: 1, sample_bits: 0, sample_value: 1, truncate: 0} + $everflow)}' "$(demo_topology "$1")"
+}
+
+# demo_state NAME: the database in which the controller keeps its state, until
+# demo_stop. It holds its pidfile locked as our own daemons do.
+demo_state() {
+    local directory i
+    directory=$(demo_directory "$1")
+    ! demo_runs "$directory/state.pid" || return 0
+    [ -e "$directory/state.db" ] ||
+        "$EF_OVS_PREFIX/bin/ovsdb-tool" create "$directory/state.db" "$EF_SOURCE/controller/everflow.ovsschema" || return
+    rm -f "$directory/state.sock" "$directory/state.ctl" "$directory/.state.db.~lock~"
+    (
+        exec 8>>"$directory/state.pid"
+        flock -n 8 || exit
+        setsid "$EF_OVS_PREFIX/sbin/ovsdb-server" -vconsole:off -vsyslog:off --log-file="$directory/state.log" \
+            --unixctl="$directory/state.ctl" --remote="punix:$directory/state.sock" "$directory/state.db" \
+            </dev/null >/dev/null 2>&1 3>&- 9>&- &
+        echo $! >"$directory/state.pid"
+    )
+    for ((i = 0; i < 100; i++)); do
+        [ ! -S "$directory/state.sock" ] || return 0
+        read -rt 0.1 <> <(:) || :
+    done
+    echo "the controller's database did not start within 10 s; see $directory/state.log" >&2
+    return 1
 }
 
 # demo_start NAME FIRST_PORT [ANALYZER_ARGUMENT...]: the suite over a fabric
@@ -116,6 +142,7 @@ demo_start() {
     [ -z "${DEMO_PROBER-}" ] || demo_daemon "$name" prober1 guided-prober/ef-prober --topology "$(demo_topology "$name")" \
         --sink "ip@ef-$name-$DEMO_PROBER" --http "127.0.0.1:$((port + 15))" || return
     demo_configuration "$name" "$port" >"$directory/controller.json" || return
+    demo_state "$name" || return
     demo_daemon "$name" controller controller/ef-controller --config "$directory/controller.json" || return
     demo_wait_configured "$name" "$port"
 }

@@ -112,6 +112,7 @@ has_row() { [ "$(vsctl "$1" get Open_vSwitch . everflow)" != "[]" ]; }
 
 # --- A cluster of three: n1, n2, n3 ----------------------------------------------
 
+# shellcheck disable=SC2016 # jq's text
 cluster_remotes() { echo '["unix:\($dir)/n1.sock", "unix:\($dir)/n2.sock", "unix:\($dir)/n3.sock"]'; }
 
 start_node() { # NAME: a server with the database that it had

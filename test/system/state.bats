@@ -3,6 +3,9 @@
 # What ef-controller must not forget: its state in OVSDB, alone and in a cluster,
 # through deaths of everybody.
 
+# jq's text, not the shell's:
+# shellcheck disable=SC2016
+
 bats_require_minimum_version 1.5.0
 EF_SOURCE=${EF_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 # shellcheck source=test/system/state.bash
@@ -138,11 +141,11 @@ start_prober() {
     wait_until 10 is_role c1 active
     wait_until 5 is_order running
     touch p1.sock.done
-    wait_until 5 is_order done 7
+    wait_until 5 is_order 'done' 7
     kill_daemon c1
     start_controller c1
     wait_until 10 is_role c1 active
-    is_order done 7
+    is_order 'done' 7
     [ "$(wc -l <taken)" = 1 ] # The prober was told once.
 }
 
