@@ -24,6 +24,7 @@ struct watchers;
 struct rule_sets;
 struct link_watch;
 struct ecmp_watch;
+struct rdma_watch;
 
 struct controller {
     struct event_base *base;
@@ -48,6 +49,7 @@ struct controller {
     struct rule_sets *rule_sets;
     struct link_watch *link_watch; /* Or NULL. */
     struct ecmp_watch *ecmp_watch; /* Or NULL. */
+    struct rdma_watch *rdma_watch; /* Or NULL. */
     struct ef_time started; /* Monotonic. */
     struct {
         uint64_t queries, traces, incomplete; /* Answers to /v1/traces; traces in them; those not complete. */

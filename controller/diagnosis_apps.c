@@ -10,7 +10,8 @@
 #include "controller/ecmp_app.h"
 #include "controller/latency_app.h"
 #include "controller/loop_app.h"
+#include "controller/rdma_app.h"
 
 const struct diagnosis_app *const diagnosis_apps[] = {
-    &drop_app, &loop_app, &latency_app, &ecmp_app, NULL,
+    &drop_app, &loop_app, &latency_app, &ecmp_app, &rdma_app, NULL,
 };

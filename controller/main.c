@@ -21,6 +21,7 @@
 #include "controller/ecmp_watch.h"
 #include "controller/link_watch.h"
 #include "controller/probe_orders.h"
+#include "controller/rdma_watch.h"
 #include "controller/rule_sets.h"
 #include "controller/steering.h"
 #include "controller/watch_switches.h"
@@ -221,7 +222,11 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
         c->watchers = watchers_start(c);
         c->link_watch = link_watch_start(c);
         c->ecmp_watch = ecmp_watch_start(c);
+<<<<<<< HEAD
         c->switch_watch = switch_watch_start(c);
+=======
+        c->rdma_watch = rdma_watch_start(c);
+>>>>>>> dee480f (controller: the rdma application and its watcher; analyzer: each pause frame is a trace of its own)
     }
     return rc;
 }
@@ -236,6 +241,7 @@ stop(struct controller *c, struct ef_control *control)
     diagnoses_destroy(c->diagnoses); /* They use the next three. */
     link_watch_stop(c->link_watch);
     ecmp_watch_stop(c->ecmp_watch);
+    rdma_watch_stop(c->rdma_watch);
     alerts_destroy(c->alerts);
     probe_orders_destroy(c->probes);
     counter_keeper_destroy(c->counter_keeper);

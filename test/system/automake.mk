@@ -29,6 +29,7 @@ EXTRA_DIST += test/system/topology_push.bats
 EXTRA_DIST += test/system/rule_sets.bats
 EXTRA_DIST += test/system/latency.bats
 EXTRA_DIST += test/system/ecmp.bats
+EXTRA_DIST += test/system/rdma.bats
 EXTRA_DIST += test/system/packaging.bats
 EXTRA_DIST += test/system/state.bats test/system/state.bash
 EXTRA_DIST += test/system/access.bats
