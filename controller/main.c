@@ -222,11 +222,8 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
         c->watchers = watchers_start(c);
         c->link_watch = link_watch_start(c);
         c->ecmp_watch = ecmp_watch_start(c);
-<<<<<<< HEAD
         c->switch_watch = switch_watch_start(c);
-=======
         c->rdma_watch = rdma_watch_start(c);
->>>>>>> dee480f (controller: the rdma application and its watcher; analyzer: each pause frame is a trace of its own)
     }
     return rc;
 }
