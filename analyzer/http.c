@@ -84,6 +84,11 @@ add_archive(struct ef_metrics *m, const struct ef_status *s)
     const struct ef_archive_stats *a = &s->archive.archive;
     ef_metrics_single(m, "everflow_archive_traces_total", "counter", "closed traces handed to the archive",
                       (double) s->archive.n_taken);
+    ef_metrics_family(m, "everflow_archive_tail_total", "counter",
+                      "closed traces since the start that have come so far on their way to the disk");
+    ef_metrics_value(m, (double) a->spool.n_written, "stage", "written", NULL);
+    ef_metrics_value(m, (double) a->spool.n_synced, "stage", "synced", NULL);
+    ef_metrics_value(m, (double) a->n_sealed_rows, "stage", "sealed", NULL);
     ef_metrics_family(m, "everflow_archive_lost_total", "counter", "closed traces that the archive lacks, by reason");
     ef_metrics_value(m, (double) s->archive.n_missed, "reason", "left_memory", NULL);
     ef_metrics_value(m, (double) a->spool.n_dropped, "reason", "disk", NULL);

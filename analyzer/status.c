@@ -204,6 +204,22 @@ indexes_json(const struct ef_status *s)
 }
 
 /* NULL, which becomes null, without an archive. */
+/* How many of the traces closed since the start each stage has, as of nearly one
+ * instant. */
+static json_t *
+tails_json(const struct ef_status *s)
+{
+    const struct ef_archive_stats *a = &s->archive.archive;
+    json_t *tails = json_pack("{s:I}", "read", (json_int_t) (s->store.n_stored + s->store.n_evicted));
+    if (s->has_archive && tails) {
+        json_object_set_new(tails, "taken", json_integer((json_int_t) s->archive.n_taken));
+        json_object_set_new(tails, "written", json_integer((json_int_t) a->spool.n_written));
+        json_object_set_new(tails, "synced", json_integer((json_int_t) a->spool.n_synced));
+        json_object_set_new(tails, "sealed", json_integer((json_int_t) a->n_sealed_rows));
+    }
+    return tails;
+}
+
 static json_t *
 archive_json(const struct ef_status *s)
 {
@@ -242,7 +258,7 @@ ef_status_json(const struct ef_analyzer *analyzer)
     ef_time_format(s.store.oldest, oldest);
     return json_pack(
         "{s:s, s:s, s:s, s:f, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s?, "
-        "s:I, s:o, s:o, s:o, s:I, s:o, s:o?, s:s, s:I, s:I, s:s}",
+        "s:I, s:o, s:o, s:o, s:I, s:o, s:o?, s:o, s:s, s:I, s:I, s:s}",
         "role", "analyzer", "name", analyzer->config.name, "version", PACKAGE_VERSION, "uptime_s", s.uptime_s,
         "copies_received", (json_int_t) s.copies_received, "copies_assembled", (json_int_t) s.copies_assembled, "drops",
         drops_json(&s), "traces_open", (json_int_t) (s.traces_opened - s.traces_closed), "traces_open_limit",
@@ -253,8 +269,8 @@ ef_status_json(const struct ef_analyzer *analyzer)
         "resident_bytes", (json_int_t) s.resident_bytes, "memory", memory_json(analyzer, &s), "oldest",
         s.store.has_oldest ? oldest : NULL, "queries_open", (json_int_t) s.store.n_queries, "sources",
         sources_json(analyzer), "switches", ef_status_switches(analyzer), "fates", fates_json(&s), "loss_reports",
-        (json_int_t) s.loss_reports, "indexes", indexes_json(&s), "archive", archive_json(&s), "keep",
-        analyzer->keep.text, "traces_unkept", (json_int_t) s.traces_unkept, "counters", n_counters(analyzer),
+        (json_int_t) s.loss_reports, "indexes", indexes_json(&s), "archive", archive_json(&s), "tails", tails_json(&s),
+        "keep", analyzer->keep.text, "traces_unkept", (json_int_t) s.traces_unkept, "counters", n_counters(analyzer),
         "topology", ef_current_topology_digest(analyzer->topology));
 }
 

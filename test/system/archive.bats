@@ -58,6 +58,11 @@ count() { curl -sf "$URL/v1/traces?limit=0&format=ndjson" | tail -n 1 | jq "${1:
     start
     wait_until 20 status_is ".archive.traces_taken == $PACKETS"
     [ "$(count)" = $PACKETS ]
+    # Within a second all is on the disk; nothing is sealed yet.
+    wait_until 20 status_is ".tails == {read: $PACKETS, taken: $PACKETS, written: $PACKETS, synced: $PACKETS, sealed: 0}"
+    curl -sf "$URL/metrics" | grep -qx "everflow_archive_tail_total{stage=\"synced\"} $PACKETS"
+    curl -sfG "$URL/v1/traces" --data-urlencode 'filter=ip.src == 10.0.1.44' -d explain=1 |
+        jq -e '.explain.archive | .segments >= 0 and .traces >= .traces_read'
     stop TERM
     [ -n "$(compgen -G "$DIR/*.parquet")" ]
     [ -z "$(compgen -G "$DIR/spool-*")" ]

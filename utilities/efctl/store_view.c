@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "base/util.h"
 #include "utilities/efctl/json_get.h"
 #include "utilities/efctl/table.h"
 #include "utilities/efctl/text.h"
@@ -149,6 +150,37 @@ view_indexes(struct efctl_output *out, const json_t *analyzers)
     efctl_table_destroy(table);
 }
 
+/* How far the traces have come on their way to the disk. */
+static void
+view_tails(struct efctl_output *out, const json_t *analyzers)
+{
+    static const char *const head[] = {"TAILS", ">READ", ">TAKEN", ">WRITTEN", ">SYNCED", ">SEALED", NULL};
+    static const char *const keys[] = {"read", "taken", "written", "synced", "sealed"};
+    struct efctl_table *table = efctl_table_create(0);
+    size_t i;
+    const json_t *a;
+    bool any = false;
+    efctl_table_head(table, head);
+    json_array_foreach(analyzers, i, a)
+    {
+        const json_t *tails = efctl_get_object(a, "tails");
+        any |= tails != NULL;
+        if (!tails) {
+            continue;
+        }
+        add_name(table, a);
+        for (size_t k = 0; k < EF_ARRAY_SIZE(keys); k++) {
+            add_count(table, tails, keys[k], EFCTL_PLAIN);
+        }
+        efctl_table_end_row(table);
+    }
+    if (any) {
+        efctl_output_newline(out);
+        efctl_table_print(table, out);
+    }
+    efctl_table_destroy(table);
+}
+
 static void
 add_archive(struct efctl_table *table, const json_t *analyzer, const json_t *archive, const struct ef_time *now)
 {
@@ -249,6 +281,7 @@ efctl_store_view(struct efctl_output *out, const json_t *document, const void *c
     }
     view_memory(out, analyzers, ctx);
     view_indexes(out, analyzers);
+    view_tails(out, analyzers);
     view_archives(out, analyzers, ctx);
     view_troubles(out, analyzers);
 }

@@ -50,7 +50,8 @@ struct ef_archive_stats {
     struct ef_spool_stats spool;
     uint64_t n_segments, n_rows, n_bytes; /* Sealed, there now. */
     uint64_t n_unsealed;                  /* Spool files. */
-    uint64_t n_sealed;                    /* Segments written since the start. */
+    uint64_t n_sealed;                    /* Segments written since the start, */
+    uint64_t n_sealed_rows;               /* and the rows in them that were appended since then. */
     uint64_t n_expired, n_expired_rows;   /* Segments that retention deleted, and their rows. */
     uint64_t n_broken;                    /* Files set aside. */
     uint64_t n_torn, torn_bytes;          /* Spool files with a torn end. */

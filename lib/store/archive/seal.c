@@ -101,6 +101,7 @@ note_sealed(struct ef_archive *a, struct sealing *s, uint64_t torn)
     if (s->segment.n_rows) {
         ef_catalogue_add(&a->catalogue, &s->segment);
         a->stats.n_sealed++;
+        a->stats.n_sealed_rows += s->segment.number >= a->first_number ? s->segment.n_rows : 0;
     }
     a->stats.n_torn += torn > 0;
     a->stats.torn_bytes += torn;

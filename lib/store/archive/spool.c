@@ -30,7 +30,9 @@ struct ef_spool {
     bool stop;
     int fd;              /* -1: none yet. */
     uint64_t number;     /* Of the present file. */
-    uint64_t file_bytes; /* All of it whole records. */
+    uint64_t file_bytes; /* All of it whole records; */
+    uint64_t n_file;     /* so many, */
+    uint64_t n_durable;  /* of which these were synced. */
     bool is_dirty;       /* There is something to sync, */
     bool is_syncing;     /* and the syncer is at it. */
     bool is_suspect;     /* A sync failed: what is in the file may be lost; begin another. */
@@ -39,11 +41,15 @@ struct ef_spool {
 
 /* --- The syncer ------------------------------------------------------------------ */
 
+/* A sync ended that began when the present file had `n_file` records. */
 static void
-note_sync(struct ef_spool *s, int rc)
+note_sync(struct ef_spool *s, int rc, uint64_t n_file)
 {
     s->stats.n_syncs += !rc;
-    if (rc) {
+    if (!rc) {
+        s->stats.n_synced += n_file - s->n_durable;
+        s->n_durable = n_file;
+    } else {
         s->stats.n_failed_syncs++;
         s->stats.alarm = rc;
         s->is_suspect = true;
@@ -55,6 +61,7 @@ static void
 sync_now(struct ef_spool *s)
 {
     int fd = dup(s->fd);
+    uint64_t n_file = s->n_file;
     s->is_dirty = false;
     s->is_syncing = true;
     pthread_mutex_unlock(&s->mutex);
@@ -64,7 +71,7 @@ sync_now(struct ef_spool *s)
     }
     pthread_mutex_lock(&s->mutex);
     s->is_syncing = false;
-    note_sync(s, rc);
+    note_sync(s, rc, n_file);
     pthread_cond_broadcast(&s->changed);
 }
 
@@ -103,13 +110,13 @@ end_file(struct ef_spool *s)
         pthread_cond_wait(&s->changed, &s->mutex);
     }
     if (s->fd >= 0) {
-        note_sync(s, s->ops->fdatasync(s->fd) ? -errno : 0);
+        note_sync(s, s->ops->fdatasync(s->fd) ? -errno : 0, s->n_file);
         close(s->fd);
         s->fd = -1;
         s->number++;
     }
     s->is_dirty = s->is_suspect = false;
-    s->file_bytes = 0;
+    s->file_bytes = s->n_file = s->n_durable = 0;
 }
 
 static int
@@ -173,6 +180,7 @@ write_gathered(struct ef_spool *s)
     if (!rc) {
         s->file_bytes += s->gathered.len;
         s->is_dirty = true;
+        s->n_file += s->n_gathered;
         s->stats.n_written += s->n_gathered;
         s->stats.written_bytes += s->gathered.len;
     } else {

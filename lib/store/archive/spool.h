@@ -41,6 +41,7 @@ struct ef_spool_config {
 
 struct ef_spool_stats {
     uint64_t n_written, written_bytes; /* Records with the kernel, and bytes with their headers. */
+    uint64_t n_synced;                 /* Of the records written, those that are on the disk for certain. */
     uint64_t n_dropped;                /* Records that could not be written. */
     uint64_t n_syncs, n_failed_syncs;
     int alarm; /* The negative errno of what fails now, or 0. */

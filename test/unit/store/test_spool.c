@@ -112,6 +112,7 @@ test_append_and_read(void **state)
     assert_int_equal(ef_spool_rotate(spool), 8);
     ef_spool_stats(spool, &stats);
     assert_int_equal(stats.n_written, 10000);
+    assert_int_equal(stats.n_synced, 10000);
     assert_int_equal(stats.n_dropped, 0);
     ef_spool_destroy(spool);
     assert_int_equal(read_back(7, &torn), 0);
