@@ -36,6 +36,7 @@ HOPS, WIDTH = 5, 2
 COPIES_PER_SECOND = 4000  # Of each stream.
 MEMORY = "64M"
 ALLOWED_S = 10
+MARGIN_S = 30  # For which the streams last longer than the killing.
 GROWTH = 0.02  # Of a survivor's memory, at most, in a long run.
 LONG_RUN_S = 120
 
@@ -244,7 +245,7 @@ class Soak:
         for daemon in self.lab.daemons.values():
             wait_for(f"{daemon.name} to answer", 30, lambda d=daemon: is_answering(d))
         for r in VIPS:
-            self.lab.start_stream(r, self.seconds + 5, self.seed)
+            self.lab.start_stream(r, self.seconds + MARGIN_S, self.seed)
         # A reshuffler that dies before it ever reported, nobody misses.
         for analyzer in self.lab.analyzers():
             wait_for(f"reports at {analyzer.name}", 30, lambda a=analyzer: hears_reports(a))

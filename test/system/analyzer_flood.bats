@@ -122,3 +122,37 @@ all_whole() {
     all_whole <"$BATS_TEST_TMPDIR/after"
     check_memory
 }
+
+# The most that was ever resident is between both shares of --memory, in percent.
+is_resident_between() { # LEAST MOST OF_KB
+    echo "peak $(peak_kb) kB of $3"
+    [ $(($(peak_kb) * 100)) -ge $(($1 * $3)) ] && [ $(($(peak_kb) * 100)) -le $(($2 * $3)) ]
+}
+
+replayed_is_settled() { is_settled && received 1000000; }
+
+@test "with rings, open and closed traces full, memory is within 5 % of --memory, and the oldest leave" {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    ip netns add "$NS"
+    ip -n "$NS" link add in0 type veth peer name out0
+    local i
+    for i in in0 out0; do
+        ip -n "$NS" link set "$i" up
+    done
+    ip -n "$NS" link set lo up
+    ip -n "$NS" address add 10.97.0.2/24 dev out0
+    ip -n "$NS" neighbor add 10.97.0.1 lladdr "$(ip -n "$NS" -j link show in0 | jq -r '.[0].address')" dev out0
+    ip -n "$NS" route add 10.255.255.1 via 10.97.0.1
+    start_analyzer "afpacket:in0@$NS" --memory 256M --workers 1 --idle 4s
+    local first
+    first=$(date -u +%Y-%m-%dT%H:%M:%S)
+    # Of each packet two copies: some 120,000 can be open, 360,000 closed.
+    timeout 120 "$EF_BUILD/utilities/replay/ef-replay" --packets 500000 --hops 2 --width 2 --rate 200000 --sink "ip@$NS"
+    wait_until 60 replayed_is_settled
+    status | jq '{copies_received, drops, traces_closed, traces_stored, traces_evicted, memory, oldest}'
+    is_resident_between 80 105 $((256 * 1024))
+    status | jq -e --arg first "$first" '.drops.table_full > 0 and .traces_evicted > 0 and .oldest > $first
+        and .traces_closed == .traces_stored + .traces_evicted and .copies_received == 1000000' >/dev/null
+    # What is left are the newest: all whole ones between the oldest of them and the end.
+    [ "$(traces | jq -s 'length')" = "$(status | jq .traces_stored)" ]
+}
