@@ -16,7 +16,7 @@ static void
 send_to_all(const struct ef_loss_report *report, const struct ef_plan *plan, struct ef_sink *sink)
 {
     /* Over the version of IP of the first VIP, from which it comes. */
-    enum ef_ip_version version = ef_member_address_is_ipv6(plan->vips[0]) ? EF_IP6 : EF_IP4;
+    enum ef_ip_version version = plan->vip_versions[0];
     for (unsigned i = 0; i < plan->n_analyzers; i++) {
         if (plan->states[i] == EF_ANALYZER_NONE || (!report->n_entries && !*plan->analyzers[i].url)) {
             continue;

@@ -36,6 +36,18 @@ sum_of(const uint8_t *data, uint32_t len)
     return fold(sum);
 }
 
+/* Of a header without options, in as few words as it has. */
+static EF_ALWAYS_INLINE uint16_t
+sum_of_plain(const uint8_t *ip)
+{
+    uint64_t first, second;
+    uint32_t third;
+    memcpy(&first, ip, sizeof first);
+    memcpy(&second, ip + 8, sizeof second);
+    memcpy(&third, ip + 16, sizeof third);
+    return fold((first & 0xffffffff) + (first >> 32) + (second & 0xffffffff) + (second >> 32) + third);
+}
+
 static enum ef_drop_reason
 check_ipv4(const uint8_t *ip, uint32_t available, uint32_t *len)
 {
@@ -47,7 +59,7 @@ check_ipv4(const uint8_t *ip, uint32_t available, uint32_t *len)
     if (header < sizeof(struct iphdr) || *len < header || *len > available) {
         return EF_DROP_OUTER_TRUNCATED;
     }
-    uint16_t sum = EF_LIKELY(header == sizeof(struct iphdr)) ? sum_of(ip, sizeof(struct iphdr)) : sum_of(ip, header);
+    uint16_t sum = EF_LIKELY(header == sizeof(struct iphdr)) ? sum_of_plain(ip) : sum_of(ip, header);
     return sum == 0xffff ? EF_DROP_NONE : EF_DROP_OUTER_CHECKSUM;
 }
 

@@ -78,15 +78,16 @@ ef_plan_add_analyzer(struct ef_plan *plan, const char *text, struct ef_error *er
     return rc ? rc : ef_plan_put(plan, plan->n_analyzers, &member, EF_ANALYZER_UP, err);
 }
 
-static bool
-is_vip(const struct ef_plan *plan, const uint8_t address[16])
+/* The index of a VIP, or -1. */
+static inline int
+find_vip(const struct ef_plan *plan, const uint8_t address[16])
 {
     for (unsigned i = 0; i < plan->n_vips; i++) {
         if (!memcmp(plan->vips[i], address, 16)) {
-            return true;
+            return (int) i;
         }
     }
-    return false;
+    return -1;
 }
 
 static void
@@ -94,7 +95,8 @@ note_versions(struct ef_plan *plan)
 {
     plan->serves[EF_IP4] = plan->serves[EF_IP6] = false;
     for (unsigned i = 0; i < plan->n_vips; i++) {
-        plan->serves[ef_member_address_is_ipv6(plan->vips[i]) ? EF_IP6 : EF_IP4] = true;
+        plan->vip_versions[i] = ef_member_address_is_ipv6(plan->vips[i]) ? EF_IP6 : EF_IP4;
+        plan->serves[plan->vip_versions[i]] = true;
     }
 }
 
@@ -111,7 +113,7 @@ settle_destinations(struct ef_plan *plan, unsigned i, struct ef_error *err)
                 err, -EINVAL, "analyzer: '%s' needs an %s address%s: a copy keeps its source", a->name, names[version],
                 plan->serves[!version] ? " too (address6=), as there are VIPs of both versions" : ", as the VIP has");
         }
-        if (address && is_vip(plan, address)) {
+        if (address && find_vip(plan, address) >= 0) {
             return ef_error_set(err, -EINVAL, "analyzer: '%s' has the address of a VIP: copies would come back",
                                 a->name);
         }
@@ -185,8 +187,8 @@ ef_plan_examine(const struct ef_plan *plan, const uint8_t *frame, uint32_t len, 
     const uint8_t *ip = frame + d->copy.outer_ip_offset;
     /* The version too: an IPv6 header can carry the IPv4-mapped form of a VIP. */
     d->version = ip[0] >> 4 == 6 ? EF_IP6 : EF_IP4;
-    bool is_for_ipv6 = ef_member_address_is_ipv6(d->copy.target_address);
-    if (is_for_ipv6 != (d->version == EF_IP6) || !is_vip(plan, d->copy.target_address)) {
+    int vip = find_vip(plan, d->copy.target_address);
+    if (vip < 0 || plan->vip_versions[vip] != d->version) {
         return EF_DROP_NOT_OUR_VIP;
     }
     why = ef_outer_ip_check(ip, len - d->copy.outer_ip_offset, &d->len);

@@ -44,6 +44,7 @@ struct ef_plan {
     uint64_t sender;  /* The reshuffler's own number in its reports, the same in all its plans. */
     unsigned n_vips, n_analyzers;
     uint8_t vips[EF_PLAN_MAX_VIPS][16];
+    uint8_t vip_versions[EF_PLAN_MAX_VIPS]; /* enum ef_ip_version, once finished. */
     struct ef_member analyzers[EF_PLAN_MAX_ANALYZERS];
     uint8_t destinations[2][EF_PLAN_MAX_ANALYZERS][16]; /* Their addresses by version, once finished. */
     uint8_t states[EF_PLAN_MAX_ANALYZERS];              /* enum ef_analyzer_state */
