@@ -118,11 +118,13 @@ class Run:
         if is_so:
             self.times.setdefault(what, time.time())
 
-    def note_finding(self, text, documents):
+    def note_finding(self, kind, text, documents):
         finding = Finding(documents)
         placement = self.placement
         if finding.is_wrong(placement):
             self.wrong[text] = sorted(finding.devices)
+            return
+        if not any(called in kind for called in placements.CALLED[placement.kind]):
             return
         self.note("detected", True)
         self.note("device", finding.has_device(placement))
@@ -132,14 +134,16 @@ class Run:
     def look(self):
         for alert in self.suite.alerts():
             if alert_is_of(alert, self.started):
-                self.said[alert["id"]] = alert["summary"]
-                self.note_finding(alert["summary"], evidence_of(self.suite, alert))
+                text = "%s: %s" % (alert["kind"], alert["summary"])
+                self.said[alert["id"]] = text
+                self.note_finding(alert["kind"], text, evidence_of(self.suite, alert))
         if self.order:
             diagnosis = self.suite.diagnosis(self.order)
             verdict = diagnosis and diagnosis.get("verdict")
             if verdict and verdict.get("kind") != "none":
-                self.said[self.order] = verdict["summary"]
-                self.note_finding(verdict["summary"], [verdict])
+                text = "%s: %s" % (diagnosis["app"], verdict["summary"])
+                self.said[self.order] = text
+                self.note_finding(verdict["kind"], text, [verdict])
 
     def ask_for_diagnosis(self):
         if self.placement.order and self.order is None:

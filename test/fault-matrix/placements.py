@@ -176,6 +176,24 @@ def switch_crash(fabric, rng):
     return Placement("switch-crash", switch, {switch})
 
 
+# What alerts and verdicts about each are called. Others that name the right place
+# are neither right nor wrong: a link that is down makes its switch's shares uneven.
+CALLED = {
+    "blackhole": {"drop"},
+    "random-drop": {"drop"},
+    "size-drop": {"drop"},
+    "corrupt": {"drop", "corrupt"},
+    "mirror-loss": {"copies"},
+    "loop": {"loop"},
+    "delay": {"latency"},
+    "queue": {"latency"},
+    "ecmp-skew": {"ecmp"},
+    "pfc-storm": {"pfc", "rdma"},
+    "rdma-nack": {"nack", "rdma"},
+    "link-down": {"link"},
+    "switch-crash": {"switch"},
+}
+
 KINDS = {
     "blackhole": blackhole,
     "random-drop": random_drop,
