@@ -133,12 +133,13 @@ on_read(void *ctx, const struct fan_out_answer answers[], size_t n)
     struct ecmp_counters *k = ctx;
     struct ecmp_finding counted = k->finding;
     k->reading = NULL;
-    counted.flows = 0;
+    counted.flows = counted.unknown = 0;
     for (size_t i = 0; i < counted.n_ways; i++) {
         counted.ways[i].flows = 0;
     }
     for (size_t i = 0; i < counted.n_classes; i++) {
         memset(counted.classes[i].flows, 0, sizeof counted.classes[i].flows);
+        counted.classes[i].unknown = 0;
     }
     for (size_t i = 0; i < n; i++) {
         add_answer(k, &counted, answers[i].body);

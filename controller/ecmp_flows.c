@@ -12,7 +12,7 @@
 #include "controller/chi_square.h"
 #include "controller/fabric_map.h"
 
-enum { CLASS_LEAST = 12 };
+enum { CLASS_LEAST = 12, NOT_KNOWN = UINT16_MAX };
 static const double class_p = 1e-3, rest_p = 1e-3, least_excess = 1.3;
 
 /* A flow that went from one switch to another; switches are numbers. */
@@ -130,12 +130,12 @@ ecmp_flows_take(struct ecmp_flows *f, const json_t *trace)
     }
     crossing.flow = flow_of(packet, src, dst);
     crossing.dst = (uint16_t) end;
-    for (size_t i = 0; i < json_array_size(hops); i++) {
-        size_t next = number_of(f, json_string_value(json_object_get(json_array_get(hops, i), "name")));
-        if (at < f->n_names && next < f->n_names && at != next && choice_of(f, at, end)->n > 1 &&
-            has_way(choice_of(f, at, end), next)) {
+    for (size_t i = 0; i <= json_array_size(hops); i++) {
+        const json_t *hop = json_array_get(hops, i); /* Behind the last: NULL, no switch. */
+        size_t next = number_of(f, json_string_value(json_object_get(hop, "name")));
+        if (at < f->n_names && at != next && choice_of(f, at, end)->n > 1) {
             crossing.at = (uint16_t) at;
-            crossing.next = (uint16_t) next;
+            crossing.next = has_way(choice_of(f, at, end), next) ? (uint16_t) next : NOT_KNOWN;
             remember(f, &crossing);
         }
         at = next;
@@ -215,6 +215,12 @@ count(const struct ecmp_flows *f, const struct crossing list[], size_t n, const 
             continue;
         }
         class = class_of(f, x, list[i].dst);
+        if (list[i].next == NOT_KNOWN) {
+            x->unknown++;
+            if (class) {
+                class->unknown++;
+            }
+        }
         for (size_t j = 0; j < choice->n; j++) {
             if (choice->next[j] == list[i].next) {
                 x->ways[j].flows++;
@@ -247,6 +253,22 @@ is_lopsided(const unsigned counts[], size_t n)
     return most * (double) n >= least_excess * sum_of(counts, n);
 }
 
+/* The chance of these shares if those that are not known went where the fewest did. */
+static double
+chance(const unsigned counts[], size_t n, unsigned unknown)
+{
+    unsigned filled[ECMP_FLOWS_WAYS];
+    memcpy(filled, counts, n * sizeof *filled);
+    for (; unknown; unknown--) {
+        size_t least = 0;
+        for (size_t i = 1; i < n; i++) {
+            least = filled[i] < filled[least] ? i : least;
+        }
+        filled[least]++;
+    }
+    return is_lopsided(filled, n) ? chi_square_even(filled, n) : 1;
+}
+
 /* Whether only some of the classes are uneven: then the others are not, together. */
 static void
 judge_classes(struct ecmp_finding *x)
@@ -255,9 +277,8 @@ judge_classes(struct ecmp_finding *x)
     size_t n_uneven = 0, n_rest = 0;
     for (size_t i = 0; i < x->n_classes; i++) {
         struct ecmp_class *class = &x->classes[i];
-        class->p = chi_square_even(class->flows, x->n_ways);
-        class->is_uneven = sum_of(class->flows, x->n_ways) >= CLASS_LEAST && class->p < class_p &&
-                           is_lopsided(class->flows, x->n_ways);
+        class->p = chance(class->flows, x->n_ways, class->unknown);
+        class->is_uneven = sum_of(class->flows, x->n_ways) >= CLASS_LEAST && class->p < class_p;
         n_uneven += class->is_uneven;
         n_rest += !class->is_uneven;
         for (size_t j = 0; j < x->n_ways && !class->is_uneven; j++) {
@@ -293,7 +314,7 @@ ecmp_finding_judge(struct ecmp_finding *x)
     for (size_t i = 0; i < x->n_ways; i++) {
         counts[i] = x->ways[i].flows;
     }
-    x->p = chi_square_even(counts, x->n_ways);
+    x->p = chance(counts, x->n_ways, x->unknown);
     sort_ways(x);
     judge_classes(x);
 }
@@ -405,8 +426,8 @@ ecmp_finding_show(const struct ecmp_finding *x)
                               json_pack("{s:s?, s:s, s:o, s:f, s:b}", "prefix", class->prefix, "switch", class->dst,
                                         "flows", flows, "p", class->p, "uneven", class->is_uneven));
     }
-    return json_pack("{s:I, s:f, s:o, s:o}", "flows", (json_int_t) x->flows, "p", x->p, "links", links, "prefixes",
-                     prefixes);
+    return json_pack("{s:I, s:I, s:f, s:o, s:o}", "flows", (json_int_t) x->flows, "unknown", (json_int_t) x->unknown,
+                     "p", x->p, "links", links, "prefixes", prefixes);
 }
 
 const char *

@@ -11,7 +11,9 @@
  * heavy flow is no uneven share. A switch's choice is between the neighbours that the
  * topology has on shortest ways to the flow's destination; only where there are
  * two or more does a flow count. The test is chi-square against equal shares
- * (chi_square.h); of what is uneven, it is repeated for each destination switch, to know
+ * (chi_square.h). Of some flows one does not know which way they went: the next
+ * switch's copies did not arrive, or the packet did not. They count as if they had gone where the
+ * fewest did: what is still uneven then, is. Of what is uneven, it is repeated for each destination switch, to know
  * whether all are hit or some.
  *
  * Bounded: ECMP_FLOWS_MAX crossings are remembered, the oldest make room. Names are borrowed from
@@ -39,6 +41,7 @@ struct ecmp_share {
 struct ecmp_class {
     const char *dst, *prefix; /* The switch; its hosts' prefix (NULL: the topology does not say). */
     unsigned flows[ECMP_FLOWS_WAYS];
+    unsigned unknown;
     double p;
     bool is_uneven;
 };
@@ -48,7 +51,8 @@ struct ecmp_finding {
     size_t n_ways;
     struct ecmp_share ways[ECMP_FLOWS_WAYS]; /* The one with most flows first. */
     unsigned flows;
-    double p; /* The chance of such an uneven share. */
+    unsigned unknown; /* Flows beside these of which the way is not known. */
+    double p;         /* The chance of such an uneven share, or one more uneven. */
     size_t n_classes;
     struct ecmp_class classes[ECMP_FLOWS_CLASSES]; /* Their flows in the order of `ways`. */
     bool is_some;                                  /* Some of the classes are uneven and the rest, together, is not. */
@@ -73,8 +77,8 @@ bool ecmp_flows_look(const struct ecmp_flows *flows, struct ef_time since, const
 /* Works out `p`, the order of the ways and the classes from the counts of flows. */
 void ecmp_finding_judge(struct ecmp_finding *finding);
 
-/* {"flows", "p", "links": [{"to", "flows", "expected"}], "prefixes": [{"prefix", "switch", "flows": {neighbour: n},
- * "p", "uneven"}]}, a new reference. */
+/* {"flows", "unknown", "p", "links": [{"to", "flows", "expected"}], "prefixes": [{"prefix", "switch", "flows":
+ * {neighbour: n}, "p", "uneven"}]}, a new reference. */
 json_t *ecmp_finding_show(const struct ecmp_finding *finding);
 
 /* "all traffic" or "packets to 10.3.0.0/24 (leaf3), ...". Returns `text`. */

@@ -22,18 +22,9 @@ struct ecmp_watch {
     struct controller *c;
     struct ecmp_flows *flows;
     struct trace_poll *poll;
-    bool *has_alert; /* Of each switch. */
+    bool *has_alert;            /* Of each switch. */
+    struct ef_time *not_before; /* Real: flows from then on count, of each switch. */
 };
-
-static size_t
-number_of(const struct ecmp_watch *w, const char *name)
-{
-    size_t i = 0;
-    while (i < w->c->topology.n_switches && strcmp(w->c->topology.switches[i].name, name)) {
-        i++;
-    }
-    return i;
-}
 
 static void
 raise_alert(struct ecmp_watch *w, const struct ecmp_finding *x)
@@ -49,6 +40,35 @@ raise_alert(struct ecmp_watch *w, const struct ecmp_finding *x)
     struct alert_report report = {
         .kind = "ecmp", .subject = x->at, .severity = ALERT_WARNING, .summary = summary, .evidence = evidence};
     alerts_raise(w->c->alerts, &report);
+}
+
+/* Whether an alert of something else is about the switch or one that it sends to:
+ * while packets are lost there, or copies, shares say nothing. */
+static bool
+is_in_trouble(const struct ecmp_watch *w, const json_t *alerts, const struct ecmp_finding *x)
+{
+    size_t i;
+    const json_t *alert;
+    json_array_foreach((json_t *) alerts, i, alert)
+    {
+        const char *kind = json_string_value(json_object_get(alert, "kind"));
+        const json_t *evidence = json_object_get(alert, "evidence"), *link = json_object_get(evidence, "link");
+        const char *names[] = {json_string_value(json_object_get(evidence, "device")),
+                               json_string_value(json_object_get(link, "from")),
+                               json_string_value(json_object_get(link, "to"))};
+        bool is_ours = kind && !strcmp(kind, "ecmp");
+        for (size_t j = 0; j < EF_ARRAY_SIZE(names) && !is_ours; j++) {
+            if (names[j] && !strcmp(names[j], x->at)) {
+                return true;
+            }
+            for (size_t k = 0; names[j] && k < x->n_ways; k++) {
+                if (!strcmp(names[j], x->ways[k].to)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
 }
 
 static void
@@ -68,14 +88,24 @@ on_poll(void *ctx, struct ef_time until)
     if (!findings || !is_uneven) {
         abort(); /* Control path. */
     }
+    json_t *alerts = alerts_list(w->c->alerts, "active", NULL);
     for (size_t k = 0; k < EF_ARRAY_SIZE(windows_ms); k++) {
-        size_t n =
-            ecmp_flows_judge(w->flows, ef_time_add_ms(until, -windows_ms[k]), alert_p, NULL, findings, MAX_FINDINGS);
-        for (size_t i = 0; i < n; i++) {
-            is_uneven[number_of(w, findings[i].at)] = true;
-            raise_alert(w, &findings[i]);
+        struct ef_time since = ef_time_add_ms(until, -windows_ms[k]);
+        for (size_t s = 0; s < w->c->topology.n_switches; s++) {
+            bool is_later = ef_time_before(since, w->not_before[s]);
+            size_t n = ecmp_flows_judge(w->flows, is_later ? w->not_before[s] : since, alert_p,
+                                        w->c->topology.switches[s].name, findings, MAX_FINDINGS);
+            for (size_t i = 0; i < n; i++) {
+                if (is_in_trouble(w, alerts, &findings[i])) {
+                    w->not_before[s] = until;
+                } else {
+                    is_uneven[s] = true;
+                    raise_alert(w, &findings[i]);
+                }
+            }
         }
     }
+    json_decref(alerts);
     for (size_t i = 0; i < w->c->topology.n_switches; i++) {
         if (w->has_alert[i] && !is_uneven[i]) {
             alerts_resolve(w->c->alerts, "ecmp", w->c->topology.switches[i].name, "its flows are shared evenly again");
@@ -93,7 +123,8 @@ ecmp_watch_start(struct controller *c)
         return NULL;
     }
     struct ecmp_watch *w = calloc(1, sizeof *w);
-    if (!w || !(w->has_alert = calloc(c->topology.n_switches + 1, sizeof *w->has_alert))) {
+    if (!w || !(w->has_alert = calloc(c->topology.n_switches + 1, sizeof *w->has_alert)) ||
+        !(w->not_before = calloc(c->topology.n_switches + 1, sizeof *w->not_before))) {
         abort(); /* Control path at start-up. */
     }
     struct trace_poll_spec spec = {.condition = "!trace.probe",
@@ -115,6 +146,7 @@ ecmp_watch_stop(struct ecmp_watch *w)
         trace_poll_stop(w->poll);
         ecmp_flows_destroy(w->flows);
         free(w->has_alert);
+        free(w->not_before);
         free(w);
     }
 }

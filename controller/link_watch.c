@@ -31,7 +31,7 @@ enum {
     N_WELL = 3,        /* and that end it. */
     MAX_SERIES = 60,
 };
-static const double coarse_least_us = 200, fine_least_us = 30;
+static const double coarse_least_us = 200, fine_least_us = 30, still_queue_us = 300;
 
 /* A link as one end sees it. */
 struct watched_end {
@@ -43,11 +43,12 @@ struct watched_end {
 struct watched {
     struct topology_link link;
     struct watched_end end[2];
-    unsigned n_slow, n_well; /* Cycles in a row. */
-    bool is_slow;            /* An alert says so. */
-    bool has_queue;          /* What the alert says. */
-    struct link_rank rank;   /* The last judgement. */
-    const char *sender;      /* Of what is held back, or NULL. */
+    unsigned n_slow, n_well;   /* Cycles in a row. */
+    bool is_slow;              /* An alert says so. */
+    bool has_queue;            /* What the alert says. */
+    struct link_rank rank;     /* The last judgement. */
+    const char *sender;        /* Of what is held back, or NULL. */
+    double added_us, queue_us; /* In the last cycle alone. */
 };
 
 struct link_watch {
@@ -154,10 +155,17 @@ watched_of(struct link_watch *watch, const struct link_rank *rank)
 }
 
 static bool
-is_bad(const struct link_rank *rank, bool is_fine)
+is_bad(const struct watched *w, const struct link_rank *rank, bool is_fine)
 {
-    return (rank->by_history && link_rank_is_slow(rank, is_fine ? fine_least_us : coarse_least_us)) ||
-           (is_fine && rank->by_history && link_rank_has_queue(rank));
+    if (!rank->by_history) {
+        return false;
+    }
+    if (!is_fine) {
+        return link_rank_is_slow(rank, coarse_least_us);
+    }
+    /* What the last cycles show may be over: the very last must agree. */
+    return (link_rank_is_slow(rank, fine_least_us) && w->added_us >= fine_least_us / 3) ||
+           (link_rank_has_queue(rank) && w->queue_us >= still_queue_us);
 }
 
 /* Judges all links by the last cycle or the last few, and marks those that are bad. */
@@ -176,7 +184,11 @@ judge(struct link_watch *watch, bool is_fine, bool bad[])
     link_ranks(ranks, watch->n);
     for (size_t i = 0; i < watch->n; i++) {
         struct watched *w = watched_of(watch, &ranks[i]);
-        bool is_one = is_bad(&ranks[i], is_fine);
+        if (!is_fine) {
+            w->added_us = ranks[i].added_us;
+            w->queue_us = ranks[i].queue_us;
+        }
+        bool is_one = is_bad(w, &ranks[i], is_fine);
         if (is_fine ? !bad[w - watch->links] : is_one) {
             w->rank = ranks[i];
         }
