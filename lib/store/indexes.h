@@ -56,7 +56,8 @@ struct ef_multilog_index_stats {
 };
 
 /* Returns 0; -EINVAL with `err` for a column that cannot have one; -EEXIST if it
- * has; -ENOSPC if there are EF_MULTILOG_MAX_INDEXES; or -ENOMEM. */
+ * has; -ENOSPC if there are EF_MULTILOG_MAX_INDEXES; -EBUSY if too many that were
+ * removed have still to be taken off the buckets; or -ENOMEM. */
 int ef_multilog_add_index(struct ef_multilog *log, const struct ef_multilog_index *index, struct ef_error *err);
 
 /* Queries that are running keep it until they end. Returns 0 or -ENOENT. */

@@ -116,46 +116,68 @@ fill(const struct rows *rows, bool value, uint64_t *bits)
     bits[rows->n_words - 1] &= rows->last;
 }
 
-static void
-eval_known(const struct rows *rows, const struct ef_predicate_test *test, uint32_t number, uint64_t *bits)
+/* The bits of a test of a set, which are found once for all predicates. */
+static const uint64_t *
+known_bits(const struct rows *rows, const struct ef_predicate_test *test, uint32_t number)
 {
     uint64_t *known = rows->known[number];
     if (!(rows->is_known[number / 64] >> number % 64 & 1)) {
         eval_test(rows, test, known);
         rows->is_known[number / 64] |= UINT64_C(1) << number % 64;
     }
-    memcpy(bits, known, rows->n_words * sizeof *bits);
+    return known;
 }
 
+/* Returns true if any bit is set. */
+static bool
+join(uint64_t *bits, const uint64_t *more, uint32_t n_words, bool is_and)
+{
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < n_words; i++) {
+        bits[i] = is_and ? bits[i] & more[i] : bits[i] | more[i];
+        any |= bits[i];
+    }
+    return any;
+}
+
+static void eval_node(const struct rows *rows, const struct ef_predicate *p, const uint32_t *numbers, uint32_t number,
+                      uint64_t *bits);
+
 /* `numbers`: those of the predicate's tests in the set, or NULL. */
+static void
+eval_children(const struct rows *rows, const struct ef_predicate *p, const uint32_t *numbers, uint32_t first,
+              bool is_and, uint64_t *bits)
+{
+    eval_node(rows, p, numbers, first, bits);
+    for (uint32_t child = p->nodes[first].next; child != EF_PREDICATE_NONE; child = p->nodes[child].next) {
+        const struct ef_predicate_node *node = &p->nodes[child];
+        uint64_t of_child[WORDS];
+        const uint64_t *more = of_child;
+        if (node->op == EF_PREDICATE_TERM && numbers) {
+            more = known_bits(rows, &p->tests[node->term], numbers[node->term]);
+        } else {
+            eval_node(rows, p, numbers, child, of_child);
+        }
+        if (!join(bits, more, rows->n_words, is_and) && is_and) {
+            return;
+        }
+    }
+}
+
 static void
 eval_node(const struct rows *rows, const struct ef_predicate *p, const uint32_t *numbers, uint32_t number,
           uint64_t *bits)
 {
     const struct ef_predicate_node *node = &p->nodes[number];
-    if (node->op == EF_PREDICATE_TERM) {
-        if (numbers) {
-            eval_known(rows, &p->tests[node->term], numbers[node->term], bits);
-        } else {
-            eval_test(rows, &p->tests[node->term], bits);
-        }
-        return;
-    }
-    bool is_and = node->op == EF_PREDICATE_AND;
-    fill(rows, is_and || node->op == EF_PREDICATE_TRUE, bits);
-    if (node->op == EF_PREDICATE_TRUE || node->op == EF_PREDICATE_FALSE) {
-        return;
-    }
-    for (uint32_t child = node->first; child != EF_PREDICATE_NONE; child = p->nodes[child].next) {
-        uint64_t of_child[WORDS], any = 0;
-        eval_node(rows, p, numbers, child, of_child);
-        for (uint32_t i = 0; i < rows->n_words; i++) {
-            bits[i] = is_and ? bits[i] & of_child[i] : bits[i] | of_child[i];
-            any |= bits[i];
-        }
-        if (is_and && !any) {
-            return;
-        }
+    bool is_and = node->op == EF_PREDICATE_AND, is_inner = is_and || node->op == EF_PREDICATE_OR;
+    if (node->op == EF_PREDICATE_TERM && numbers) {
+        memcpy(bits, known_bits(rows, &p->tests[node->term], numbers[node->term]), rows->n_words * sizeof *bits);
+    } else if (node->op == EF_PREDICATE_TERM) {
+        eval_test(rows, &p->tests[node->term], bits);
+    } else if (is_inner && node->first != EF_PREDICATE_NONE) {
+        eval_children(rows, p, numbers, node->first, is_and, bits);
+    } else {
+        fill(rows, is_and || node->op == EF_PREDICATE_TRUE, bits);
     }
 }
 

@@ -325,6 +325,8 @@ read_all(void *thread_)
 
 /* --- Changes -------------------------------------------------------------------------- */
 
+/* One that is removed has its slot until the background thread has taken it off
+ * all buckets, so there may be none for a new one. */
 static void
 change_index(struct history *h, unsigned column)
 {
@@ -333,7 +335,7 @@ change_index(struct history *h, unsigned column)
     if (rc == -EEXIST) {
         rc = ef_multilog_remove_index(h->log, &index);
     }
-    demand(!rc, "index", index.column);
+    demand(!rc || rc == -EBUSY, "index", index.column);
 }
 
 /* A filter with an aggregate and triggers, or none. */
@@ -346,6 +348,9 @@ change_filter(struct history *h, unsigned question)
     int rc = ef_multilog_add_filter(h->log, filter, questions[question].text, NULL);
     if (rc == -EEXIST) {
         demand(!ef_multilog_remove_filter(h->log, filter), "remove", filter);
+        return;
+    }
+    if (rc == -EBUSY) { /* As above, if it is the first one. */
         return;
     }
     demand(!rc && !ef_multilog_add_aggregate(h->log, aggregate, filter, "SUM(size)", NULL), "aggregate", filter);
