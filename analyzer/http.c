@@ -53,8 +53,6 @@ add_traces(struct ef_metrics *m, const struct ef_status *s)
                       (double) s->store.n_evicted);
     ef_metrics_single(m, "everflow_traces_refused_total", "counter", "closed traces for which no room could be made",
                       (double) s->store.n_refused);
-    ef_metrics_single(m, "everflow_index_bytes", "gauge", "memory of the closed traces' indexes",
-                      (double) s->store.index_bytes);
     ef_metrics_family(m, "everflow_packets_total", "counter", "packets traced, by what became of them");
     for (int i = 0; i < EF_N_FATES; i++) {
         ef_metrics_value(m, (double) s->fates[i], "fate", ef_fate_names[i], NULL);

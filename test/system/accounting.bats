@@ -63,6 +63,12 @@ teardown_file() {
 
 setup() {
     [ "$(id -u)" = 0 ] || skip "needs root"
+    cd "$BATS_TEST_TMPDIR" || return
+    CONTROLLER=
+}
+
+teardown() {
+    [ -z "$CONTROLLER" ] || kill "$CONTROLLER" || :
 }
 
 # Nothing is on its way any more, and no trace is open.
@@ -116,6 +122,50 @@ all_there() {
         esac
         [ "$(awk -v m=$metric 'index($1, m "{") == 1 {n += $2} END {print n}' "$BATS_TEST_TMPDIR/metrics")" = \
             "$(jq -s "[.[0].switches[].$key] | add" "$BATS_FILE_TMPDIR/statuses")" ]
+    done
+}
+
+# metric FILE NAME: the sum of all its values.
+metric() { awk -v m="$2" '$1 == m || index($1, m "{") == 1 {n += $2} END {print n + 0}' "$1"; }
+
+@test "of each analyzer, metrics say the same, and each name once" {
+    local i
+    for i in 1 2; do
+        curl -sf http://127.0.0.1:1886$((i + 1))/metrics >metrics
+        jq -s ".[$i]" "$BATS_FILE_TMPDIR/statuses" >status
+        [ "$(metric metrics everflow_copies_received_total)" = "$(jq .copies_received status)" ]
+        [ "$(metric metrics everflow_copies_assembled_total)" = "$(jq .copies_assembled status)" ]
+        [ "$(metric metrics everflow_drops_total)" = "$(jq '[.drops[]] | add' status)" ]
+        [ "$(metric metrics everflow_switch_copies_total)" = "$(jq '[.switches[].copies] | add' status)" ]
+        [ "$(metric metrics everflow_switch_copies_total)" = "$(jq '.copies_received - ([.drops
+            | .not_a_copy, .outer_fragment, .outer_truncated, .outer_checksum, .bad_gre, .bad_erspan, .inner_malformed, .source_overflow]
+            | add)' status)" ]
+        [ -z "$(sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' metrics | sort | uniq -d)" ]
+    done
+}
+
+@test "efctl status says it of all daemons, to the last copy" {
+    jq -n '{listen: "127.0.0.1:18864", topology: "topology.json",
+        reshufflers: [{name: "reshuffler", url: "http://127.0.0.1:18861"}],
+        analyzers: [{name: "analyzer1", url: "http://127.0.0.1:18862"}, {name: "analyzer2", url: "http://127.0.0.1:18863"}],
+        everflow: {targets: ["10.255.255.1"], encap: "erspan3", classes: ["tcp_syn"]}}' >controller.json
+    echo '{"name": "none", "vip": "10.255.255.1", "switches": [], "hosts": []}' >topology.json
+    "$EF_BUILD/controller/ef-controller" --config controller.json >controller.log 2>&1 3>&- &
+    CONTROLLER=$!
+    asks_all() {
+        "$EF_BUILD/utilities/efctl/efctl" --controller http://127.0.0.1:18864 status --json >all &&
+            jq -e '[.analyzers[], .reshufflers[] | .state] == ["up", "up", "up"]' all >/dev/null
+    }
+    wait_until 10 asks_all
+    jq -e --argjson arrived "$(jq 'select(.end).copies.arrived' "$BATS_FILE_TMPDIR/truth")" '
+        .reshufflers[0].copies_received == $arrived
+        and .reshufflers[0].copies_received == .reshufflers[0].copies_sent + ([.reshufflers[0].drops[]] | add)
+        and ([.analyzers[].copies_received] | add) == .reshufflers[0].copies_sent
+        and ([.analyzers[].copies_assembled] | add) + ([.analyzers[].drops[]] | add) == .reshufflers[0].copies_sent' all
+    run -0 "$EF_BUILD/utilities/efctl/efctl" --controller http://127.0.0.1:18864 status
+    local copies
+    for copies in $(jq '.analyzers[].copies_received, .reshufflers[0].copies_received' all); do
+        [[ "$output" == *" $(sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta' <<<"$copies") "* ]]
     done
 }
 

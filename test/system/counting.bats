@@ -233,6 +233,7 @@ load_of() { "$EF_BUILD/utilities/efctl/efctl" --controller http://127.0.0.1:1882
     run -2 load_of --latency --last 1h
     run -2 load_of --last soon
     run -2 load_of leaf1
+    # shellcheck disable=SC2016
     run -0 timeout 20 bash -c '"$0" "$@" | sed 2q' "$EF_BUILD/utilities/efctl/efctl" \
         --controller http://127.0.0.1:18825 load --watch --last 10s
     [[ "${lines[0]}" == "Traced packets from "* ]]
