@@ -351,6 +351,46 @@ test_counter(void **state)
     ef_buffer_deinit(&file);
 }
 
+/* Some columns first, and of some rows the others: as if all had been read at once. */
+static void
+test_rest(void **state)
+{
+    struct ef_buffer file = {0};
+    struct ef_row_set rows = {.schema = &random_rows.schema}, back = {.schema = &random_rows.schema};
+    struct ef_parquet_reader *reader;
+    struct ef_error err = EF_ERROR_INIT;
+    unsigned n_checked = 0;
+    for (uint64_t seed = 100; seed < 160; seed++) {
+        random_rows_init(&random_rows, seed);
+        random_rows_add_counter(&random_rows);
+        const struct ef_row_schema *s = &random_rows.schema;
+        struct ef_parquet_writer_config config = {.schema = s};
+        bool had[EF_ROW_MAX_COLUMNS];
+        file.len = 0;
+        ef_row_set_clear(&rows);
+        write_file(&config, &rows, 200, &file);
+        sort_groups(&rows, 200);
+        for (unsigned i = 0; i < s->n_columns; i++) {
+            had[i] = random_number(&random_rows) % 3 == 0;
+        }
+        assert_int_equal(open_buffer(&file, s, &reader), 0);
+        assert_int_equal(ef_parquet_reader_group(reader, 0, had, &back, &err), 0);
+        for (uint32_t i = 0; i < back.n_rows; i++) {
+            back.rows[i] = random_number(&random_rows) % 4 ? NULL : back.rows[i];
+        }
+        assert_int_equal(ef_parquet_reader_rest(reader, 0, had, NULL, &back, &err), 0);
+        for (uint32_t i = 0; i < back.n_rows; i++) {
+            assert_true(!back.rows[i] || is_same_row(s, rows.rows[i], back.rows[i]));
+            n_checked += back.rows[i] != NULL;
+        }
+        ef_parquet_reader_destroy(reader);
+    }
+    assert_in_range(n_checked, 60 * 30, 60 * 70);
+    ef_row_set_deinit(&rows);
+    ef_row_set_deinit(&back);
+    ef_buffer_deinit(&file);
+}
+
 /* Three files, one of them without rows, as one. */
 static void
 test_join(void **state)
@@ -487,7 +527,7 @@ main(void)
         cmocka_unit_test(test_crc),        cmocka_unit_test(test_rle),          cmocka_unit_test(test_delta),
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_projection),   cmocka_unit_test(test_damage),
         cmocka_unit_test(test_sink_fails), cmocka_unit_test(test_schema_check), cmocka_unit_test(test_counter),
-        cmocka_unit_test(test_join),
+        cmocka_unit_test(test_join),       cmocka_unit_test(test_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
