@@ -75,3 +75,24 @@ settled() { [ "$(efctl status --json | jq '[.analyzers[].traces_open] | add')" =
     run -0 curl -sf "http://127.0.0.1:$((PORT + 1))/metrics"
     [[ $output == *'everflow_packets_total{fate="dropped"}'* ]]
 }
+
+fates6_are() { # PORT FATE: of the SYNs to it, three or more
+    efctl trace --ndjson --limit 0 "$SYN && ipv6 && tcp.dstport == $1" | jq -r 'select(.hops).fate' >"$BATS_TEST_TMPDIR/fates"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/fates")" -ge 3 ] && [ "$(sort -u "$BATS_TEST_TMPDIR/fates")" = "$2" ]
+}
+
+@test "packets to IPv6 addresses are judged as well" {
+    local spine address6 i
+    for spine in spine1 spine2; do
+        demo_fabric "$FABRIC" exec $spine -- \
+            ovs-ofctl -O OpenFlow15 add-flow br0 "table=0,priority=65000,tcp6,tp_dst=8082,actions=drop"
+    done
+    address6=$(jq -r '.hosts[] | select(.name == "h8").address6' "$(demo_topology "$FABRIC")")
+    for i in 1 2 3; do
+        # Nobody listens at 8083: the host refuses what has reached it.
+        demo_fabric "$FABRIC" exec h1 -- timeout 0.3 bash -c "exec 3<>/dev/tcp/$address6/8082" 2>/dev/null || :
+        demo_fabric "$FABRIC" exec h1 -- timeout 2 bash -c "exec 3<>/dev/tcp/$address6/8083" 2>/dev/null || :
+    done
+    wait_until 20 fates6_are 8082 dropped
+    wait_until 20 fates6_are 8083 delivered
+}
