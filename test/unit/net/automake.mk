@@ -6,6 +6,7 @@ EF_NET_TESTS = \
 	test/unit/net/test_http_server \
 	test/unit/net/test_jsonrpc \
 	test/unit/net/test_ovsdb_client \
+	test/unit/net/test_ovsdb_update \
 	test/unit/net/test_tls
 check_PROGRAMS += $(EF_NET_TESTS)
 TESTS += $(EF_NET_TESTS)
@@ -27,6 +28,9 @@ test_unit_net_test_jsonrpc_LDADD = $(EF_TEST_LDADD)
 test_unit_net_test_ovsdb_client_SOURCES = test/unit/net/test_ovsdb_client.c
 test_unit_net_test_ovsdb_client_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_net_test_ovsdb_client_LDADD = $(EF_TEST_LDADD)
+test_unit_net_test_ovsdb_update_SOURCES = test/unit/net/test_ovsdb_update.c
+test_unit_net_test_ovsdb_update_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_net_test_ovsdb_update_LDADD = $(EF_TEST_LDADD)
 test_unit_net_test_tls_SOURCES = test/unit/net/test_tls.c
 test_unit_net_test_tls_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_net_test_tls_LDADD = $(EF_TEST_LDADD)
