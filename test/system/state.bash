@@ -121,12 +121,14 @@ start_node() { # NAME: a server with the database that it had
 }
 
 start_cluster() {
-    local tool=$EF_OVS_PREFIX/bin/ovsdb-tool port=$((20000 + RANDOM % 20000))
+    # Not RANDOM, which deaths() seeds: two runs must not meet.
+    local tool=$EF_OVS_PREFIX/bin/ovsdb-tool port=$((20000 + BASHPID * 3 % 12000)) cid
     local first=tcp:127.0.0.1:$port
     "$tool" --election-timer=500 create-cluster n1.db "$EF_SOURCE/controller/everflow.ovsschema" "$first"
+    cid=$("$tool" db-cid n1.db)
     start_node n1
-    "$tool" join-cluster n2.db Everflow_State "tcp:127.0.0.1:$((port + 1))" "$first"
-    "$tool" join-cluster n3.db Everflow_State "tcp:127.0.0.1:$((port + 2))" "$first"
+    "$tool" "--cid=$cid" join-cluster n2.db Everflow_State "tcp:127.0.0.1:$((port + 1))" "$first"
+    "$tool" "--cid=$cid" join-cluster n3.db Everflow_State "tcp:127.0.0.1:$((port + 2))" "$first"
     start_node n2
     start_node n3
     wait_until 20 is_member n2
