@@ -281,3 +281,37 @@ row_is_there() { has_row "$1"; }
     deaths 20 2 c1 c2 n1 n2 n3
     [ "$(cat n_acknowledged)" -ge 5 ]
 }
+
+@test "the database and a switch over ssl, with certificates that efctl pki makes" {
+    start_switch s1
+    local port=$((32000 + $$ * 3 % 800)) efctl=$EF_BUILD/utilities/efctl/efctl
+    "$efctl" pki init pki
+    "$efctl" pki sign pki controller 127.0.0.1
+    "$efctl" pki sign pki server
+    "$efctl" pki init other
+    "$efctl" pki sign other server
+    ssl_server() { # NAME PORT DATABASE PKI
+        rm -f "$1.ctl" ".$3.~lock~"
+        "$EF_OVS_PREFIX/sbin/ovsdb-server" -vconsole:off -vsyslog:off -vfile:off --detach --no-chdir \
+            --pidfile="$PWD/$1.pid" --unixctl="$PWD/$1.ctl" --remote="pssl:$2:127.0.0.1" "$3" \
+            --private-key="$4/server.key" --certificate="$4/server.crt" --ca-cert=pki/ca.crt 3>&-
+    }
+    "$EF_OVS_PREFIX/bin/ovsdb-tool" create state.db "$EF_SOURCE/controller/everflow.ovsschema"
+    ssl_server state "$port" state.db other
+    cp s1.db s2.db
+    ssl_server s2 $((port + 1)) s2.db pki
+    configure "\"ssl:127.0.0.1:$port\""
+    jq '.tls = {cert: "pki/controller.crt", key: "pki/controller.key", ca: "pki/ca.crt"}' c1.json >c.json
+    mv c.json c1.json
+    start_controller c1
+    # A server that our authority does not know is not spoken to.
+    wait_until 5 has_state_error certificate
+    is_role c1 standby
+    kill_daemon state
+    ssl_server state "$port" state.db pki
+    wait_until 5 is_role c1 active
+    is_reply 201 c1 /v1/switches -d "{\"name\":\"s2\",\"ovsdb\":\"ssl:127.0.0.1:$((port + 1))\",\"source_ip\":\"10.255.0.2\"}"
+    wait_until 5 is_switch c1 configured
+}
+
+has_state_error() { state_of c1 error | grep -q "$1"; }
