@@ -260,8 +260,9 @@ judge(struct latency *a)
     const struct link_rank *r = worst(a, &is_queue);
     if (r) {
         latency_links_text(now, r->a, r->b);
-        diagnosis_progress(a->d, "round %u: %s adds %.0f us (+- %.0f us), %.0f us at the 90th percentile", a->n_rounds,
-                           now, r->added_us, r->noise_us, r->added_us + r->queue_us);
+        diagnosis_progress(a->d, "round %u: %s adds %.0f us (+- %.0f us)%s", a->n_rounds, now,
+                           is_queue ? r->queue_us : r->added_us, is_queue ? r->queue_noise_us : r->noise_us,
+                           is_queue ? " to one round trip in ten" : "");
     } else {
         diagnosis_progress(a->d, "round %u: no link stands out", a->n_rounds);
     }
