@@ -97,12 +97,13 @@ def alert_is_of(alert, since):
 
 
 class Run:
-    def __init__(self, suite, placement):
+    def __init__(self, suite, placement, previous):
         self.suite, self.placement = suite, placement
+        self.previous = previous  # The fault before, of which some watchers still see traces; or None.
         self.started = time.time()
         self.first_hit = None
         self.times = {}  # detected, device, link, class -> seconds since 1970
-        self.said, self.wrong = {}, {}
+        self.said, self.wrong, self.late = {}, set(), set()
         self.order = None
 
     def note_hit(self):
@@ -122,7 +123,8 @@ class Run:
         finding = Finding(documents)
         placement = self.placement
         if finding.is_wrong(placement):
-            self.wrong[text] = sorted(finding.devices)
+            is_late = self.previous and not finding.is_wrong(self.previous)
+            (self.late if is_late else self.wrong).add(text)
             return
         if not any(called in kind for called in placements.CALLED[placement.kind]):
             return
@@ -179,6 +181,7 @@ class Run:
             "seconds": {k: round(max(0.0, v - start), 2) for k, v in self.times.items()} if start else {},
             "said": sorted(set(self.said.values())),
             "wrong": sorted(self.wrong),
+            "late": sorted(self.late - self.wrong),
         }
 
 
@@ -197,8 +200,8 @@ def settle(suite):
     return False
 
 
-def run_fault(suite, placement):
-    run = Run(suite, placement)
+def run_fault(suite, placement, previous):
+    run = Run(suite, placement, previous)
     suite.fabric("fault", "add", *placement.arguments())
     try:
         run.wait_for_verdict()
@@ -207,12 +210,18 @@ def run_fault(suite, placement):
     return run.result()
 
 
-def run_clean(suite):
-    """Without a fault: whatever is said is a false alarm."""
+def run_clean(suite, previous):
+    """Without a fault: what is said of no fault before is a false alarm."""
     started = time.time()
     time.sleep(CLEAN_S)
-    alarms = [a["summary"] for a in suite.alerts() if alert_is_of(a, started)]
-    return {"fault": None, "said": sorted(set(alarms)), "wrong": sorted(set(alarms))}
+    said, late = set(), set()
+    for alert in suite.alerts():
+        if alert_is_of(alert, started):
+            finding = Finding(evidence_of(suite, alert))
+            is_late = previous and finding.names_something() and not finding.is_wrong(previous)
+            said.add(alert["summary"])
+            late |= {alert["summary"]} if is_late else set()
+    return {"fault": None, "said": sorted(said), "wrong": sorted(said - late), "late": sorted(late)}
 
 
 # --- All runs ------------------------------------------------------------------
@@ -235,7 +244,8 @@ def show(result):
     print("%s %-13s %-3s %s" % (result["label"], result["kind"], result["number"], state or "nothing said"), flush=True)
     print("    %s" % (result["fault"] or "(no fault)"))
     for text in result["said"]:
-        print("    %s %s" % ("WRONG:" if text in result["wrong"] else "said:", text), flush=True)
+        judged = "WRONG:" if text in result["wrong"] else "late:" if text in result["late"] else "said:"
+        print("    %s %s" % (judged, text), flush=True)
 
 
 def main():
@@ -255,11 +265,13 @@ def main():
             show(result)
 
         # Side by side, so that a run that is cut off has some of everything.
+        previous = None
         for number in range(1, options.placements + 1):
-            note("none", number, run_clean(suite))
+            note("none", number, run_clean(suite, previous))
             for kind in kinds:
                 placement = placements.placement(topology, kind, "%s/%d" % (options.seed, number))
-                note(kind, number, run_fault(suite, placement))
+                note(kind, number, run_fault(suite, placement, previous))
+                previous = placement
 
 
 main()
