@@ -139,8 +139,10 @@ details(const struct drop *a)
         a->has_pattern && a->pattern.fails_length
             ? json_pack("{s:i, s:i}", "dropped", a->pattern.fails_length, "passes", a->pattern.passes_length)
             : NULL;
-    return json_pack("{s:s, s:o, s:i, s:i, s:s?, s:o?}", "at", a->at, "packet", packet, "probed", (int) a->n_probed,
-                     "dropped", (int) a->n_failed, "reason", *a->reason ? a->reason : NULL, "lengths", lengths);
+    return json_pack("{s:s, s:o, s:i, s:i, s:i, s:s?, s:o?}", "at", a->at, "packet", packet, "probed",
+                     (int) a->n_probed, "dropped", (int) a->n_failed, "unknown_fields",
+                     (int) drop_pattern_unknown(&a->pattern), "reason", *a->reason ? a->reason : NULL, "lengths",
+                     lengths);
 }
 
 static void
@@ -240,6 +242,24 @@ finish_unprobed(struct drop *a, const char *why)
     finish(a, &v, a->at, a->pattern.next);
 }
 
+/* Whether it is still dropped, as the order in this round says that is the packet
+ * itself. If not it has ended meanwhile, and what else was found means nothing. */
+static bool
+has_ended(struct drop *a)
+{
+    for (size_t i = 0; i < a->n_variations; i++) {
+        const struct probe_round_order *o = probe_round_order(a->round, (unsigned) i);
+        if (a->variations[i].field == DROP_BASE && o && o->passed > o->failed) {
+            a->n_failed = o->failed;
+            a->n_probed = o->failed + o->passed;
+            diagnosis_progress(a->d, "meanwhile it is not dropped any more");
+            finish_transient(a);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- Persistent: the pattern ------------------------------------------------ */
 
 static void next_length_step(struct drop *a);
@@ -251,6 +271,9 @@ on_lengths(void *ctx)
     struct drop *a = ctx;
     struct drop_pattern *p = &a->pattern;
     keep_evidence(a);
+    if (has_ended(a)) {
+        return;
+    }
     for (unsigned i = 0; i < probe_round_n(a->round); i++) {
         const struct probe_round_order *o = probe_round_order(a->round, i);
         int length = a->variations[i].flow.length;
@@ -285,6 +308,7 @@ next_length_step(struct drop *a)
             a->n_variations++;
         }
     }
+    a->variations[a->n_variations++] = (struct drop_variation){DROP_BASE, a->flow, a->at};
     add_variations(a, N_VARIED);
     probe_round_start(a->round, on_lengths, a);
 }
@@ -389,6 +413,9 @@ on_varied(void *ctx)
     struct drop *a = ctx;
     char what[256];
     keep_evidence(a);
+    if (has_ended(a)) {
+        return;
+    }
     note_variations(a, 0);
     drop_pattern_text(&a->pattern, what, sizeof what);
     diagnosis_progress(a->d, "dropped: %s", what);

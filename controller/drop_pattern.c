@@ -60,7 +60,8 @@ add_with_ports(struct list *list, enum drop_field field, const struct probe_flow
         }
         return;
     }
-    for (int i = 0; has_ports && p->matters[field] == DROP_NOT_KNOWN && i < N_PORTS; i++) {
+    bool asks_again = has_ports && p->n_candidates > 1 && p->matters[field] == DROP_NOT_KNOWN;
+    for (int i = 0; asks_again && i < N_PORTS; i++) {
         add_with_port(list, field, flow, p->at, RETRY_PORT + i * RETRY_STEP);
     }
 }
@@ -180,6 +181,9 @@ drop_pattern_variations(const struct drop_pattern *p, struct drop_variation vari
     vary_address(&list, p, DROP_DST_BESIDE, false, fabric_map_hosts_beside);
     vary_address(&list, p, DROP_SRC_ELSEWHERE, true, fabric_map_hosts_elsewhere);
     vary_address(&list, p, DROP_DST_ELSEWHERE, false, fabric_map_hosts_elsewhere);
+    if (list.n) {
+        add(&list, DROP_BASE, &p->base, p->at); /* Is it still dropped? */
+    }
     return list.n;
 }
 
@@ -329,6 +333,16 @@ drop_pattern_solve(struct drop_pattern *p)
         p->fails_length = EF_MAX(p->base.length, shortest);
         p->passes_length = p->base.length >= LONG ? shortest : PROBE_FLOW_LONG;
     }
+}
+
+unsigned
+drop_pattern_unknown(const struct drop_pattern *p)
+{
+    unsigned n = 0;
+    for (int i = DROP_SRC_PORT; i <= DROP_DST_ELSEWHERE; i++) {
+        n += p->matters[i] == DROP_NOT_KNOWN;
+    }
+    return n;
 }
 
 /* --- In words ------------------------------------------------------------- */

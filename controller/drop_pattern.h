@@ -100,6 +100,10 @@ void drop_pattern_note(struct drop_pattern *p, const struct drop_variation *v, c
 /* Draws the conclusions from all that was noted so far. */
 void drop_pattern_solve(struct drop_pattern *p);
 
+/* Of how many fields it is not known whether they matter: then the text may say more
+ * than is dropped. */
+unsigned drop_pattern_unknown(const struct drop_pattern *p);
+
 /* "all packets", "TCP packets from 10.1.0.0/24 to 10.4.0.12 port 443". */
 void drop_pattern_text(const struct drop_pattern *p, char *text, size_t size);
 

@@ -33,7 +33,7 @@ struct fault {
     char summary[ALERT_SUMMARY_SIZE];
     json_t *packet, *evidence;
     bool is_random;
-    unsigned n_good;
+    unsigned n_good, n_unknown; /* Rounds that passed; fields that may matter or not. */
     struct event *timer;
     struct probe_round *round;
 };
@@ -69,9 +69,23 @@ watch_faults_subject(const struct diagnosis *d, char subject[WATCH_SUBJECT_SIZE]
 
 /* --- Alerts ---------------------------------------------------------------- */
 
+/* Several cases may be the same fault: the one that knows most speaks for it. */
+static const struct fault *
+speaker(const struct fault *f)
+{
+    const struct fault *other, *best = f;
+    TAILQ_FOREACH(other, &f->faults->list, next)
+    {
+        bool is_same = !strcmp(other->kind, f->kind) && !strcmp(other->subject, f->subject);
+        best = is_same && other->n_unknown < best->n_unknown ? other : best;
+    }
+    return best;
+}
+
 static void
 raise_alert(const struct fault *f)
 {
+    f = speaker(f);
     struct alert_report report = {
         .kind = f->kind,
         .subject = f->subject,
@@ -241,6 +255,7 @@ watch_faults_take(struct watch_faults *faults, const char *key, const struct dia
     f->packet = json_incref(json_object_get(details, "packet"));
     f->evidence = make_evidence(d);
     f->n_good = 0;
+    f->n_unknown = (unsigned) json_integer_value(json_object_get(details, "unknown_fields"));
     int dropped = (int) json_integer_value(json_object_get(details, "dropped")),
         probed = (int) json_integer_value(json_object_get(details, "probed"));
     f->is_random = dropped && dropped < probed;

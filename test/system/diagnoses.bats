@@ -143,16 +143,16 @@ for i in range(int(sys.argv[3])):
     run -2 --separate-stderr efctl diagnose
     [[ $stderr == *"which application"* ]]
     run -1 --separate-stderr efctl diagnose dorp
-    [ "$stderr" = "efctl: app: there is no 'dorp'; did you mean drop?" ]
+    [ "$stderr" = "efctl: app: there is no 'dorp'; did you mean drop" ]
     run -1 --separate-stderr efctl diagnose drop
     [ "$stderr" = 'efctl: "trace" or "filter" should say what to begin with' ]
     run -1 --separate-stderr efctl diagnose drop src=h1 dst=h99
     [ "$stderr" = "efctl: dst: the topology has no such host or switch" ]
     run -1 --separate-stderr efctl diagnose drop src=h1 dst=h5 size=9
     [[ $stderr == *"size: unknown"* ]]
-    run -1 --separate-stderr efctl diagnose loop trace=12
-    [[ $stderr == *"'12' is no id"* ]]
-    run -1 efctl diagnose loop trace=0123456789abcdef
+    run -1 --separate-stderr efctl diagnose loop trace=spine1
+    [[ $stderr == *"'spine1' is no id"* ]]
+    run -1 efctl diagnose loop trace=1234567890123456
     [[ $output == *"failed: there is no trace"* ]]
     [ "$(api diagnoses/12 | jq -r .error.code)" = no_diagnosis ]
     [ "$(api alerts/12 | jq -r .error.code)" = no_alert ]

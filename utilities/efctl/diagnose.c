@@ -14,7 +14,7 @@
 #include "utilities/efctl/json_get.h"
 #include "utilities/efctl/views.h"
 
-enum { LOOK_MS = 250, PATH_SIZE = 64, FOUND = 3 /* Exit status. */ };
+enum { LOOK_MS = 250, PATH_SIZE = 64, ID_LEN = 16, FOUND = 3 /* Exit status. */ };
 
 struct diagnose_options {
     int64_t deadline_ns;
@@ -42,11 +42,12 @@ static const struct ef_option options[] = {
 
 /* --- The order ------------------------------------------------------------ */
 
-/* What an application takes as a number or a truth is written so; the rest is text. */
+/* What an application takes as a number or a truth is written so; the rest is text,
+ * ids of 16 digits, too. */
 static json_t *
 value_of(const char *text)
 {
-    json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
+    json_t *value = strlen(text) < ID_LEN ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
     if (json_is_number(value) || json_is_boolean(value)) {
         return value;
     }
