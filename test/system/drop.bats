@@ -82,13 +82,13 @@ fates6_are() { # PORT FATE: of the SYNs to it, three or more
 }
 
 @test "packets to IPv6 addresses are judged as well" {
-    local spine address6 i
+    local spine address6
     for spine in spine1 spine2; do
         demo_fabric "$FABRIC" exec $spine -- \
             ovs-ofctl -O OpenFlow15 add-flow br0 "table=0,priority=65000,tcp6,tp_dst=8082,actions=drop"
     done
     address6=$(jq -r '.hosts[] | select(.name == "h8").address6' "$(demo_topology "$FABRIC")")
-    for i in 1 2 3; do
+    for _ in 1 2 3; do
         # Nobody listens at 8083: the host refuses what has reached it.
         demo_fabric "$FABRIC" exec h1 -- timeout 0.3 bash -c "exec 3<>/dev/tcp/$address6/8082" 2>/dev/null || :
         demo_fabric "$FABRIC" exec h1 -- timeout 2 bash -c "exec 3<>/dev/tcp/$address6/8083" 2>/dev/null || :
