@@ -27,8 +27,7 @@ setup_file() {
     seq 42001 42040 | awk '{ print $1, to, 80 }' to="$address" |
         demo_fabric "$FABRIC" exec h1 -- python3 "$EF_SOURCE/test/system/tcp_traffic.py" client 100 \
             >"$BATS_FILE_TMPDIR/client"
-    local i
-    for i in 1 2 3 4 5; do
+    for _ in 1 2 3 4 5; do
         demo_fabric "$FABRIC" exec h1 -- timeout 0.3 bash -c "exec 3<>/dev/tcp/$address/8081" 2>/dev/null || :
     done
     wait_until 10 settled
