@@ -9,6 +9,7 @@
 #include "controller/link_watch.h"
 #include "controller/peer_poll.h"
 #include "controller/watchers.h"
+#include "controller/webhooks.h"
 #include "net/metrics.h"
 
 static void
@@ -37,7 +38,7 @@ reply_status(void *ctx, json_t *analyzers, json_t *reshufflers)
     struct waiting *w = ctx;
     struct controller *c = w->controller;
     ef_http_reply_json(w->http, 200,
-                       json_pack("{s:s, s:s, s:f, s:{s:I, s:I}, s:O, s:O, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:o}",
+                       json_pack("{s:s, s:s, s:f, s:{s:I, s:I}, s:O, s:O, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:o, s:o}",
                                  "role", "controller", "version", PACKAGE_VERSION, "uptime_s", uptime_s(c), "switches",
                                  "total", (json_int_t) c->n_switches, "configured",
                                  (json_int_t) controller_n_configured(c), "analyzers", analyzers, "reshufflers",
@@ -45,7 +46,7 @@ reply_status(void *ctx, json_t *analyzers, json_t *reshufflers)
                                  (json_int_t) c->counters.traces, "incomplete_answers",
                                  (json_int_t) c->counters.incomplete, "state", state_show(c->state), "watchers",
                                  watchers_show(c->watchers), "link_watch", link_watch_show(c->link_watch), "access",
-                                 access_show(c->access)));
+                                 access_show(c->access), "webhooks", webhooks_show(c->webhooks)));
     free(w);
 }
 

@@ -31,6 +31,8 @@ controller_libcontroller_a_SOURCES = \
 	controller/ecmp_counters.c controller/ecmp_counters.h \
 	controller/ecmp_watch.c controller/ecmp_watch.h \
 	controller/ecmp_flows.c controller/ecmp_flows.h \
+	controller/event_stream.c controller/event_stream.h \
+	controller/events.c controller/events.h \
 	controller/everflow_row.c controller/everflow_row.h \
 	controller/everflow_rules.c controller/everflow_rules.h \
 	controller/fabric_map.c controller/fabric_map.h \
@@ -81,6 +83,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/watch_causes.c controller/watch_causes.h \
 	controller/watch_faults.c controller/watch_faults.h \
 	controller/watch_switches.c controller/watch_switches.h \
+	controller/webhooks.c controller/webhooks.h \
 	controller/watchers.c controller/watchers.h
 
 sbin_PROGRAMS += controller/ef-controller

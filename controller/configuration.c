@@ -12,6 +12,7 @@
 #include "base/parse_number.h"
 #include "controller/document.h"
 #include "controller/everflow_rules.h"
+#include "controller/webhooks.h"
 #include "net/address.h"
 #include "net/http_client.h"
 #include "net/ovsdb_remotes.h"
@@ -418,8 +419,8 @@ read_database(const struct doc_place *root, const struct ef_tls *tls, char **out
 static int
 read_document(const struct doc_place *root, const char *file, struct configuration *c, struct ef_error *err)
 {
-    static const char *const known[] = {"listen", "topology", "analyzers", "reshufflers", "probers", "everflow",
-                                        "tls",    "database", "watchers",  "access",      NULL};
+    static const char *const known[] = {"listen", "topology", "analyzers", "reshufflers", "probers",  "everflow",
+                                        "tls",    "database", "watchers",  "access",      "webhooks", NULL};
     struct ef_error why = EF_ERROR_INIT;
     struct ef_net_address address;
     const char *topology;
@@ -432,7 +433,8 @@ read_document(const struct doc_place *root, const char *file, struct configurati
         give_tls(root, "analyzers", c->analyzers, c->n_analyzers, c->tls, err) ||
         give_tls(root, "reshufflers", c->reshufflers, c->n_reshufflers, c->tls, err) ||
         give_tls(root, "probers", c->probers, c->n_probers, c->tls, err) || read_everflow(root, &c->everflow, err) ||
-        read_watchers(root, c->n_probers, &c->watchers, err) || access_settings_read(root, &c->access, err)) {
+        read_watchers(root, c->n_probers, &c->watchers, err) || access_settings_read(root, &c->access, err) ||
+        webhooks_read(root, &c->webhooks, err)) {
         return -EINVAL;
     }
     if (ef_net_address_parse(c->listen, &address, &why)) {

@@ -53,7 +53,7 @@ struct watcher_settings {
     bool drop, loop; /* Default: on if there are probers. */
     bool switches;   /* Default: on. */
     int64_t poll_ms, recheck_s, diagnoses_per_minute;
-    int64_t probes_per_s, orders; /* For diagnoses by hand, too. */
+    int64_t probes_per_s, orders;      /* For diagnoses by hand, too. */
     int64_t latency_s, ecmp_s, rdma_s; /* How often those look; 0: never. */
 };
 
@@ -68,6 +68,7 @@ struct configuration {
     struct everflow_settings everflow;
     struct watcher_settings watchers;
     struct access_settings access;
+    json_t *webhooks; /* Borrowed; see webhooks.h. NULL: none. */
 };
 
 /* Reads and checks `file`. Returns 0, or -EINVAL with `err`, which names the

@@ -16,6 +16,9 @@
 struct access_control;
 struct ef_control;
 struct alerts;
+struct event_streams;
+struct events;
+struct webhooks;
 struct collection;
 struct diagnoses;
 struct probe_orders;
@@ -39,6 +42,9 @@ struct controller {
     struct topology_push *push;
     struct probe_orders *probes;
     struct alerts *alerts;
+    struct events *events;
+    struct event_streams *event_streams;
+    struct webhooks *webhooks; /* NULL: none. */
     struct diagnoses *diagnoses;
     struct collection *collection;     /* NULL: without probers nobody asks. */
     struct watchers *watchers;         /* NULL: all are off. */
@@ -50,7 +56,7 @@ struct controller {
     struct link_watch *link_watch; /* Or NULL. */
     struct ecmp_watch *ecmp_watch; /* Or NULL. */
     struct rdma_watch *rdma_watch; /* Or NULL. */
-    struct ef_time started; /* Monotonic. */
+    struct ef_time started;        /* Monotonic. */
     struct {
         uint64_t queries, traces, incomplete; /* Answers to /v1/traces; traces in them; those not complete. */
     } counters;

@@ -16,6 +16,8 @@
 #include "controller/collection.h"
 #include "controller/added_switches.h"
 #include "controller/controller.h"
+#include "controller/event_stream.h"
+#include "controller/events.h"
 #include "controller/counter_keeper.h"
 #include "controller/diagnoses.h"
 #include "controller/ecmp_watch.h"
@@ -26,6 +28,7 @@
 #include "controller/steering.h"
 #include "controller/watch_switches.h"
 #include "controller/watchers.h"
+#include "controller/webhooks.h"
 
 static const char program[] = "ef-controller";
 
@@ -198,6 +201,8 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     api_probes_add(c);
     api_rules_add(c);
     c->alerts = alerts_create();
+    c->events = events_create(c->alerts);
+    c->event_streams = event_streams_create(c->base, c->events, c->http);
     api_alerts_add(c);
     c->diagnoses = diagnoses_create(c);
     probe_budget_init(&c->probe_budget, (unsigned) c->configuration.watchers.orders,
@@ -224,6 +229,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
         c->ecmp_watch = ecmp_watch_start(c);
         c->switch_watch = switch_watch_start(c);
         c->rdma_watch = rdma_watch_start(c);
+        c->webhooks = webhooks_start(c);
     }
     return rc;
 }
@@ -239,6 +245,9 @@ stop(struct controller *c, struct ef_control *control)
     link_watch_stop(c->link_watch);
     ecmp_watch_stop(c->ecmp_watch);
     rdma_watch_stop(c->rdma_watch);
+    webhooks_stop(c->webhooks);
+    event_streams_destroy(c->event_streams);
+    events_destroy(c->events);
     alerts_destroy(c->alerts);
     probe_orders_destroy(c->probes);
     counter_keeper_destroy(c->counter_keeper);

@@ -73,4 +73,9 @@ TESTS += test/unit/controller/test_rdma_events
 test_unit_controller_test_rdma_events_SOURCES = test/unit/controller/test_rdma_events.c
 test_unit_controller_test_rdma_events_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_controller_test_rdma_events_LDADD = controller/libcontroller.a $(EF_TEST_LDADD) -lm
+check_PROGRAMS += test/unit/controller/test_events
+TESTS += test/unit/controller/test_events
+test_unit_controller_test_events_SOURCES = test/unit/controller/test_events.c
+test_unit_controller_test_events_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_controller_test_events_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
 endif
