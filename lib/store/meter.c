@@ -97,8 +97,8 @@ set_first_due(struct ef_meter *meter)
             meter->first_due[group] = of_extreme(group, meter->triggers[first]->condition.threshold);
         }
     }
-    ef_u128 count = meter->first_due[EF_TRIGGER_COUNT_GE];
-    meter->is_close = (count == NEVER || count <= CLOSE) && meter->first_due[EF_TRIGGER_SUM_GE] == NEVER;
+    ef_u128 count = meter->first_due[EF_TRIGGER_COUNT_GE], sum = meter->first_due[EF_TRIGGER_SUM_GE];
+    meter->is_close = (count == NEVER || count <= CLOSE) && (sum == NEVER || sum <= CLOSE);
 }
 
 void

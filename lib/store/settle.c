@@ -16,19 +16,33 @@ lower(ef_u128 *levels, const ef_u128 *to)
     }
 }
 
+/* Close meters before the others. */
+static void
+sort_meters(struct ef_tally *tally)
+{
+    struct ef_meter *lists[2] = {NULL, NULL}, **ends[2] = {&lists[0], &lists[1]};
+    for (struct ef_meter *meter = tally->meters; meter; meter = meter->next_of_tally) {
+        struct ef_meter ***end = &ends[!meter->is_close];
+        **end = meter;
+        *end = &meter->next_of_tally;
+    }
+    *ends[1] = NULL;
+    *ends[0] = lists[1];
+    tally->meters = lists[0];
+    tally->first_far = lists[1];
+}
+
 /* The triggers are others: so is when the first of them can fire. */
 static void
 reconsider(struct ef_tally *tally)
 {
+    sort_meters(tally);
     memset(tally->first_due, 0xff, sizeof tally->first_due);
     memset(tally->close_due, 0xff, sizeof tally->close_due);
     tally->has_at_end = false;
     for (const struct ef_meter *meter = tally->meters; meter; meter = meter->next_of_tally) {
         tally->has_at_end |= meter->group_start[EF_TRIGGER_AT_END] < meter->n_triggers;
-        lower(tally->first_due, meter->first_due);
-        if (meter->is_close) {
-            lower(tally->close_due, meter->first_due);
-        }
+        lower(meter->is_close ? tally->close_due : tally->first_due, meter->first_due);
     }
     for (unsigned i = 0; i < EF_TALLY_CELLS; i++) {
         memset(tally->cells[i].due_at, 0, sizeof tally->cells[i].due_at);
@@ -40,49 +54,66 @@ make_due(struct ef_triggers *t, struct ef_meter *meter)
 {
     if (!meter->is_due) {
         meter->is_due = true;
-        meter->tally->n_due++;
         t->due[t->n_due++] = meter;
     }
 }
 
-/* Which meters must be read for a cell that has reached one of its levels; and
- * what the least level of the others is. */
-static void
-find_due(struct ef_triggers *t, struct ef_tally *tally, unsigned i)
+static bool
+has_reached(const struct ef_tally_cell *cell, const ef_u128 *levels)
 {
-    struct ef_tally_cell *cell = &tally->cells[i];
-    memcpy(cell->due_at, tally->close_due, sizeof cell->due_at);
-    for (struct ef_meter *meter = tally->meters; meter && tally->n_due < tally->n_meters;
-         meter = meter->next_of_tally) {
-        if (meter->is_due) {
-            continue;
-        }
-        for (unsigned group = 0; group < EF_TRIGGER_AT_END; group++) {
-            ef_u128 due_at = ef_meter_due_at(meter, i, group);
-            if (ef_tally_reading(cell, group) >= due_at) {
-                make_due(t, meter);
-            } else {
-                cell->due_at[group] = EF_MIN(cell->due_at[group], due_at);
-            }
+    bool any = false;
+    for (unsigned group = 0; group < EF_TRIGGER_AT_END; group++) {
+        any |= ef_tally_reading(cell, group) >= levels[group];
+    }
+    return any;
+}
+
+/* Is the meter to be read for the cell; if not, its levels go to `levels`. */
+static void
+check_meter(struct ef_triggers *t, struct ef_meter *meter, unsigned i, ef_u128 *levels)
+{
+    const struct ef_tally_cell *cell = &meter->tally->cells[i];
+    for (unsigned group = 0; group < EF_TRIGGER_AT_END; group++) {
+        ef_u128 due_at = ef_meter_due_at(meter, i, group);
+        if (ef_tally_reading(cell, group) >= due_at) {
+            make_due(t, meter);
+        } else {
+            levels[group] = EF_MIN(levels[group], due_at);
         }
     }
 }
 
-static bool
-has_reached(const struct ef_tally_cell *cell)
+/* Which meters must be read for a cell. Close ones, whose levels any record
+ * reaches, would have all the others looked through each time: so they are looked
+ * at by themselves, and the least level that is kept is that of the others. */
+static void
+find_due(struct ef_triggers *t, struct ef_tally *tally, unsigned i)
 {
-    bool any = false;
-    for (unsigned group = 0; group < EF_TRIGGER_AT_END; group++) {
-        any |= ef_tally_reading(cell, group) >= cell->due_at[group];
+    struct ef_tally_cell *cell = &tally->cells[i];
+    ef_u128 ignored[EF_TRIGGER_AT_END];
+    memset(ignored, 0xff, sizeof ignored);
+    if (has_reached(cell, tally->close_due)) {
+        for (struct ef_meter *meter = tally->meters; meter != tally->first_far; meter = meter->next_of_tally) {
+            if (!meter->is_due) {
+                check_meter(t, meter, i, ignored);
+            }
+        }
     }
-    return any;
+    if (has_reached(cell, cell->due_at)) {
+        memset(cell->due_at, 0xff, sizeof cell->due_at);
+        for (struct ef_meter *meter = tally->first_far; meter; meter = meter->next_of_tally) {
+            if (!meter->is_due) {
+                check_meter(t, meter, i, cell->due_at);
+            }
+        }
+    }
 }
 
 static void
 find_all_due(struct ef_triggers *t, struct ef_tally *tally, int64_t now_ns, bool all)
 {
     bool any_completes = false;
-    tally->n_due = tally->to_look = 0;
+    tally->to_look = 0;
     if (tally->has_changed) {
         reconsider(tally);
     }
@@ -92,7 +123,7 @@ find_all_due(struct ef_triggers *t, struct ef_tally *tally, int64_t now_ns, bool
             continue;
         }
         bool to_look = cell->is_fresh || tally->has_changed;
-        if (to_look && has_reached(cell)) {
+        if (to_look) {
             find_due(t, tally, i);
         }
         if (tally->has_at_end && ef_tally_is_over(tally, cell, now_ns)) {
@@ -117,7 +148,7 @@ look_at_meter(struct ef_triggers *t, struct ef_meter *meter)
     for (; left; left &= left - 1) {
         unsigned i = (unsigned) __builtin_ctz(left);
         ef_meter_look(t, meter, i);
-        for (unsigned group = 0; group < EF_TRIGGER_AT_END; group++) {
+        for (unsigned group = 0; !meter->is_close && group < EF_TRIGGER_AT_END; group++) {
             tally->cells[i].due_at[group] = EF_MIN(tally->cells[i].due_at[group], ef_meter_due_at(meter, i, group));
         }
     }

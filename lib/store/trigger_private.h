@@ -68,7 +68,7 @@ struct ef_tally_cell {
     int64_t changed_ns; /* Monotonic. */
     struct ef_aggregate_value total;
     uint64_t fresh_min, fresh_max;     /* Since it was last looked at. */
-    ef_u128 due_at[EF_TRIGGER_AT_END]; /* ef_tally_reading() at which the first of the meters must be read. */
+    ef_u128 due_at[EF_TRIGGER_AT_END]; /* ef_tally_reading() at which the first of the far meters must be read. */
 };
 
 struct ef_meter;
@@ -77,15 +77,16 @@ struct ef_meter;
 struct ef_tally {
     unsigned column;
     int64_t width_ns;
-    int64_t newest, oldest;  /* Greatest bucket; and the least one that must not make room yet, INT64_MAX: none. */
-    int64_t accepted_ns;     /* When a record last came that was not too late; monotonic. */
-    struct ef_meter *meters; /* By `next_of_tally`. */
-    unsigned n_meters, n_due;
+    int64_t newest, oldest;     /* Greatest bucket; and the least one that must not make room yet, INT64_MAX: none. */
+    int64_t accepted_ns;        /* When a record last came that was not too late; monotonic. */
+    struct ef_meter *meters;    /* By `next_of_tally`; those that are close come first. */
+    struct ef_meter *first_far; /* The first one that is not. */
+    unsigned n_meters;
     uint32_t to_look;                     /* A bit for each cell that due meters look at. */
     bool has_at_end;                      /* A trigger of that group. */
     bool has_changed;                     /* The triggers have: `first_due` and all cells are looked at anew. */
-    ef_u128 first_due[EF_TRIGGER_AT_END]; /* `due_at` of a bucket that begins; */
-    ef_u128 close_due[EF_TRIGGER_AT_END]; /* and if there were only meters that are close. */
+    ef_u128 first_due[EF_TRIGGER_AT_END]; /* `due_at` of a bucket that begins. */
+    ef_u128 close_due[EF_TRIGGER_AT_END]; /* Of the meters that are close, for any bucket. */
     struct ef_tally_cell cells[EF_TALLY_CELLS];
     struct ef_tally *next;
 };

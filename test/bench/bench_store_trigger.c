@@ -211,7 +211,7 @@ bench_latency(unsigned n, enum kind kind, bool is_busy)
     check(ef_multilog_writer_open(traffic.log, &writer));
     install_triggers(traffic.log, n, kind);
     check(ef_multilog_add_filter(traffic.log, "fire", "sport == 7", NULL));
-    check(ef_multilog_add_aggregate(traffic.log, "fire", "fire", "COUNT", NULL));
+    check(ef_multilog_add_aggregate(traffic.log, "fire", "fire", "SUM(dport)", NULL));
     check(ef_multilog_install_trigger(traffic.log, "fire", "fire", "> 0", 1, NULL));
     settle(traffic.log, writer);
     if (is_busy) {
