@@ -246,10 +246,17 @@ ef_trace_finish(struct ef_trace *trace, uint8_t debug_dscp)
     find_mux(trace);
 }
 
+/* From `b` to `a`, modulo 2^64: a switch's clock may say anything. */
+static int64_t
+ns_between(struct ef_time a, struct ef_time b)
+{
+    return (int64_t) ((uint64_t) a.ns - (uint64_t) b.ns);
+}
+
 int64_t
 ef_trace_since_first_ns(const struct ef_trace *trace, unsigned index)
 {
-    return ef_time_diff_ns(hop_time(trace, &trace->hops[index]), hop_time(trace, &trace->hops[0]));
+    return ns_between(hop_time(trace, &trace->hops[index]), hop_time(trace, &trace->hops[0]));
 }
 
 int64_t
@@ -261,7 +268,7 @@ ef_trace_latency_ns(const struct ef_trace *trace)
 int64_t
 ef_trace_mux_latency_ns(const struct ef_trace *trace)
 {
-    return trace->mux_hop ? ef_time_diff_ns(hop_time(trace, &trace->hops[trace->mux_hop]),
-                                            hop_time(trace, &trace->hops[trace->mux_hop - 1]))
+    return trace->mux_hop ? ns_between(hop_time(trace, &trace->hops[trace->mux_hop]),
+                                       hop_time(trace, &trace->hops[trace->mux_hop - 1]))
                           : 0;
 }
