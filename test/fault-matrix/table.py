@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a table (Markdown) of the results of matrix.py.
 
-usage: table.py RESULTS
+usage: table.py RESULTS...                  a line for each fabric and kind
+       table.py --all-fabrics RESULTS...    a line for each kind
 """
 import json
 import statistics
@@ -36,9 +37,21 @@ def line(label, kind, runs):
     return "| " + " | ".join(cells) + " |"
 
 
+def read(paths):
+    runs = []
+    for path in paths:
+        with open(path, encoding="utf-8") as results:
+            runs += [json.loads(text) for text in results if text.strip()]
+    return runs
+
+
 def main():
-    with open(sys.argv[1], encoding="utf-8") as results:
-        runs = [json.loads(text) for text in results if text.strip()]
+    arguments = sys.argv[1:]
+    runs = read(a for a in arguments if a != "--all-fabrics")
+    if "--all-fabrics" in arguments:
+        labels = sorted({r["label"] for r in runs})
+        for run in runs:
+            run["label"] = ", ".join(labels)
     print("| fabric | fault | runs | detected | device | link | class | to the device, s (median / worst) | wrong |")
     print("|---|---|--:|--:|--:|--:|--:|--:|--:|")
     for label in sorted({r["label"] for r in runs}):
