@@ -78,8 +78,10 @@ on_timer(evutil_socket_t fd, short what, void *ctx)
                                       .limit = p->spec.limit};
     p->asked = ef_time_mono();
     p->until = ef_time_add_ms(ef_time_real(), -TRACE_POLL_BEHIND_MS);
-    if (!state_is_active(p->c->state) || ef_time_before(p->until, p->from)) {
-        p->from = EF_MAX(p->from.ns, p->until.ns) == p->from.ns ? p->from : p->until;
+    if (!state_is_active(p->c->state)) {
+        p->from = p->until; /* What came meanwhile is the active one's. */
+    }
+    if (!ef_time_before(p->from, p->until)) {
         again(p);
         return;
     }
