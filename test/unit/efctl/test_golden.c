@@ -133,6 +133,31 @@ stores(void **state)
 }
 
 static void
+alerts(void **state)
+{
+    check("alerts", "alerts", efctl_alerts_view, &now, false, false);
+    check("alerts", "alerts-coloured", efctl_alerts_view, &now, false, true);
+    check("alerts-none", "alerts-none", efctl_alerts_view, &now, false, false);
+    check("alert", "alert", efctl_alert_view, NULL, false, false);
+}
+
+static void
+diagnoses(void **state)
+{
+    static const char *const names[] = {"diagnosis", "diagnosis-failed", "diagnosis-none"};
+    static const bool found[] = {true, false, false};
+    for (size_t i = 0; i < EF_ARRAY_SIZE(names); i++) {
+        check(names[i], names[i], efctl_diagnosis_view, NULL, false, false);
+        json_t *document = load(names[i]);
+        assert_true(efctl_diagnosis_is_over(document));
+        assert_int_equal(efctl_diagnosis_found(document), found[i]);
+        json_decref(document);
+    }
+    check("diagnoses", "diagnoses", efctl_diagnoses_view, &now, false, false);
+    check("diagnoses-none", "diagnoses-none", efctl_diagnoses_view, &now, false, false);
+}
+
+static void
 probes(void **state)
 {
     check("probe", "probe", efctl_probe_view, NULL, false, false);
@@ -283,6 +308,8 @@ main(void)
         cmocka_unit_test(switches),
         cmocka_unit_test(stores),
         cmocka_unit_test(probes),
+        cmocka_unit_test(alerts),
+        cmocka_unit_test(diagnoses),
         cmocka_unit_test(loads),
         cmocka_unit_test(small_views),
         cmocka_unit_test(traces),
