@@ -30,6 +30,7 @@ enum {
 };
 
 static const char *const encaps[] = {"gre", "erspan2", "erspan3", NULL};
+static const char *const edges[] = {"none", "hosts", NULL};
 static const char *const routings[] = {"openflow", "native", NULL};
 static const char *const drop_copies[] = {"none", "chosen", "all", NULL};
 static const char *const classes[] = {"tcp_syn", "tcp_fin", "tcp_rst", "debug", "bgp", "pfc", "rdma_nack", "cnp", NULL};
@@ -238,21 +239,18 @@ read_probe_sources(const struct doc_place *everflow, json_t **out, struct ef_err
 static int
 read_everflow(const struct doc_place *root, struct everflow_settings *s, struct ef_error *err)
 {
-    static const char *const known[] = {"targets",       "encap",
-                                        "classes",       "debug_dscp",
-                                        "sample_bits",   "sample_value",
-                                        "truncate",      "rate_kpps",
-                                        "burst",         "decap",
-                                        "probe_sources", "routing",
-                                        "ttl_exceeded",  "ttl_exceeded_rate",
-                                        "egress",        "drop_copies",
-                                        "rules",         NULL};
+    static const char *const known[] = {
+        "targets",   "encap",       "classes", "debug_dscp",    "sample_bits", "sample_value", "truncate",
+        "rate_kpps", "burst",       "decap",   "probe_sources", "routing",     "ttl_exceeded", "ttl_exceeded_rate",
+        "egress",    "drop_copies", "rules",   "edge_ports",    NULL};
     struct doc_place place;
+    const char *edge;
     if (doc_object(root, "everflow", true, &place, err) || doc_check_keys(&place, known, err) ||
         read_targets(&place, &s->targets, err) || read_classes(&place, &s->classes, err) ||
         doc_string(&place, "encap", "erspan3", &s->encap, err) ||
         doc_string(&place, "routing", "openflow", &s->routing, err) ||
         doc_string(&place, "drop_copies", "none", &s->drop_copies, err) ||
+        doc_string(&place, "edge_ports", "none", &edge, err) ||
         doc_integer(&place, "debug_dscp", 0, MAX_DSCP_BIT, 1, &s->debug_dscp, err) ||
         doc_integer(&place, "sample_bits", 0, MAX_SAMPLE_BITS, 0, &s->sample_bits, err) ||
         doc_integer(&place, "sample_value", 1, 65535, 1, &s->sample_value, err) ||
@@ -265,6 +263,11 @@ read_everflow(const struct doc_place *root, struct everflow_settings *s, struct 
         doc_boolean(&place, "decap", false, &s->decap, err) || read_probe_sources(&place, &s->probe_sources, err)) {
         return -EINVAL;
     }
+    struct doc_place edge_place = doc_member(&place, "edge_ports");
+    if (edge_place.value && check_word(&edge_place, edges, err)) {
+        return -EINVAL;
+    }
+    s->edge_hosts = !strcmp(edge, "hosts");
     struct doc_place encap = doc_member(&place, "encap"), routing = doc_member(&place, "routing"),
                      drops = doc_member(&place, "drop_copies"), value = doc_member(&place, "sample_value");
     if ((encap.value && check_word(&encap, encaps, err)) || (routing.value && check_word(&routing, routings, err)) ||

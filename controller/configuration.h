@@ -40,11 +40,11 @@ struct peer {
 
 /* What every switch is told, beside its own address. */
 struct everflow_settings {
-    json_t *targets, *classes; /* Arrays of strings. */
-    json_t *probe_sources;     /* The same, or NULL. */
-    json_t *rules;             /* See everflow_rules.h. A reference of its own. */
-    bool decap, egress, ttl_exceeded;
-    const char *encap, *routing, *drop_copies; /* drop_copies: "none", ... */
+    json_t *targets, *classes;                    /* Arrays of strings. */
+    json_t *probe_sources;                        /* The same, or NULL. */
+    json_t *rules;                                /* See everflow_rules.h. A reference of its own. */
+    bool decap, egress, ttl_exceeded, edge_hosts; /* edge_hosts: "edge_ports" is "hosts". */
+    const char *encap, *routing, *drop_copies;    /* drop_copies: "none", ... */
     int64_t debug_dscp, sample_bits, sample_value, truncate, rate_kpps, burst, ttl_exceeded_rate;
 };
 

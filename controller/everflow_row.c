@@ -63,7 +63,7 @@ everflow_row_show(const json_t *row)
         {"sample_value", false}, {"truncate", false},     {"rate_kpps", false},
         {"burst", false},        {"decap", false},        {"probe_sources", true},
         {"routing", false},      {"ttl_exceeded", false}, {"ttl_exceeded_rate", false},
-        {"egress", false},       {"drop_copies", false},
+        {"egress", false},       {"drop_copies", false},  {"edge_ports", true},
     };
     json_t *out = json_object();
     for (size_t i = 0; i < EF_ARRAY_SIZE(columns); i++) {

@@ -354,10 +354,10 @@ managed_switch_create(struct event_base *base, const struct topology_switch *nod
     static const char *const port_columns[] = {"name", NULL};
     static const char *const interface_columns[] = {"name", "ofport", "link_state", NULL};
     static const char *const everflow_columns[] = {
-        "source_ip",    "targets",      "encap",     "classes", "debug_dscp",    "sample_bits",
-        "truncate",     "sample_value", "rate_kpps", "decap",   "probe_sources", "burst",
-        "external_ids", "statistics",   "status",    "routing", "ttl_exceeded",  "ttl_exceeded_rate",
-        "egress",       "drop_copies",  "rules",     NULL};
+        "source_ip",    "targets",   "encap",        "classes",           "debug_dscp", "sample_bits",  "truncate",
+        "sample_value", "rate_kpps", "decap",        "probe_sources",     "burst",      "external_ids", "statistics",
+        "status",       "routing",   "ttl_exceeded", "ttl_exceeded_rate", "egress",     "drop_copies",  "rules",
+        "edge_ports",   NULL};
     static const char *const rule_columns[] = {"name",         "match",  "action",     "sample_bits", "idle_timeout",
                                                "hard_timeout", "status", "statistics", NULL};
     static const struct ef_ovsdb_table tables[] = {{"Open_vSwitch", root_columns, absent},
@@ -375,6 +375,9 @@ managed_switch_create(struct event_base *base, const struct topology_switch *nod
     s->rules = settings->rules;
     s->set_rules = json_array();
     s->all_rules = s->rules ? json_copy(settings->rules) : json_array();
+    if (settings->edge_hosts && node->edge_ports) {
+        json_object_set_new(s->desired, "edge_ports", ef_ovsdb_set_of_array(node->edge_ports));
+    }
     s->node = node;
     s->since = ef_time_real();
     struct ef_ovsdb_config config = {.remote = node->ovsdb,

@@ -5,6 +5,7 @@
 #include "controller/topology.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,38 @@ index_switches(struct topology *t, struct ef_error *err)
     return 0;
 }
 
+static bool
+is_switch(const json_t *switches, const char *name)
+{
+    size_t i;
+    json_t *node;
+    json_array_foreach((json_t *) switches, i, node)
+    {
+        const char *other = json_string_value(json_object_get(node, "name"));
+        if (other && !strcmp(other, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The names of the ports of `node` whose peer is there and no switch. */
+static json_t *
+edge_ports_of(const json_t *node, const json_t *switches)
+{
+    json_t *names = json_array(), *port;
+    size_t i;
+    json_array_foreach(json_object_get(node, "ports"), i, port)
+    {
+        json_t *name = json_object_get(port, "name");
+        const char *peer = json_string_value(json_object_get(json_object_get(port, "peer"), "node"));
+        if (json_is_string(name) && peer && !is_switch(switches, peer)) {
+            json_array_append(names, name);
+        }
+    }
+    return names;
+}
+
 static int
 read_switches(const struct doc_place *root, struct topology *t, struct ef_error *err)
 {
@@ -103,6 +136,7 @@ read_switches(const struct doc_place *root, struct topology *t, struct ef_error 
         if (read_switch(&place, &t->switches[t->n_switches], err)) {
             return -EINVAL;
         }
+        t->switches[t->n_switches].edge_ports = edge_ports_of(place.value, list.value);
     }
     return index_switches(t, err);
 }
@@ -128,6 +162,9 @@ topology_load(const char *file, struct topology *t, struct ef_error *err)
 void
 topology_free(struct topology *t)
 {
+    for (size_t i = 0; i < t->n_switches; i++) {
+        json_decref(t->switches[i].edge_ports);
+    }
     free(t->switches);
     free(t->by_address);
     free(t->added);

@@ -315,3 +315,18 @@ row_is_there() { has_row "$1"; }
 }
 
 has_state_error() { state_of c1 error | grep -q "$1"; }
+
+@test "edge ports are those towards hosts" {
+    start_switch s1
+    configure
+    jq '.switches += [.switches[0] | .name = "s2" | .loopback = "10.255.0.2" | .ovsdb = "unix:/nowhere"]
+        | .switches[0].ports = [{number: 1, name: "up", peer: {node: "s2", port: 1}}, {number: 2, name: "to-h1", peer: {node: "h1"}},
+                                {number: 3, name: "to-h2", peer: {node: "h2"}}, {number: 4, name: "free"}]' topology.json >t.json
+    mv t.json topology.json
+    jq '.everflow.edge_ports = "hosts"' c1.json >c.json
+    mv c.json c1.json
+    start_controller c1
+    wait_until 5 has_edge_ports '["to-h1","to-h2"]'
+}
+
+has_edge_ports() { [ "$(ask c1 /v1/switches/s1 | jq -c .config.edge_ports)" = "$1" ]; }

@@ -142,6 +142,7 @@ wrong_configurations_name_the_place(void **state)
          ": everflow.probe_sources[0]: '10.0.0.0/33' is not an IP address or prefix"},
         {SETTINGS(TARGETS "\"probe_sources\":[\"fd00::1\",\"fd00::/129\"]"),
          ": everflow.probe_sources[1]: 'fd00::/129' is not an IP address or prefix"},
+        {SETTINGS(TARGETS "\"edge_ports\":\"all\""), ": everflow.edge_ports: must be one of none, hosts"},
         {SETTINGS(TARGETS "\"routing\":\"linux\""), ": everflow.routing: must be one of openflow, native"},
         {SETTINGS(TARGETS "\"egress\":1"), ": everflow.egress: must be true or false"},
         {SETTINGS(TARGETS "\"drop_copies\":true"), ": everflow.drop_copies: must be a text"},
