@@ -99,11 +99,11 @@ arrived() {
     done
     # s0 - r0 reshuffler r1 - s1 analyzer
     ip netns exec "$NS" "$EF_BUILD/reshuffler/ef-reshuffler" --vip 10.255.255.1 --analyzer a=10.99.1.2 \
-        --source "dpdk:net_af_packet0,iface=r0" --sink "dpdk:net_af_packet1,iface=r1#02:00:00:00:00:02" >reshuffler.log 2>&1 3>&- &
+        --source "dpdk:net_af_packet0,iface=r0,framecnt=8192" --sink "dpdk:net_af_packet1,iface=r1,framecnt=8192#02:00:00:00:00:02" >reshuffler.log 2>&1 3>&- &
     PIDS+=($!)
     analyzer "afpacket:s1@$NS"
     wait_until 10 grep -q steers reshuffler.log
-    run -0 ip netns exec "$NS" "$EF_BUILD/utilities/replay/ef-replay" --packets 2000 --rate 20000 --sink \
+    run -0 ip netns exec "$NS" "$EF_BUILD/utilities/replay/ef-replay" --packets 2000 --rate 5000 --sink \
         "dpdk:net_af_packet0,iface=s0#02:00:00:00:00:01"
     echo "$output"
     wait_until 10 arrived "$(awk '{print $1}' <<<"$output")"
@@ -125,7 +125,7 @@ arrived() {
     wait_until 10 ready_or_gone
     kill -0 "${PIDS[0]}" || skip "DPDK cannot open AF_XDP sockets here: $(cat reshuffler.log)"
     analyzer "afpacket:s1@$NS"
-    run -0 ip netns exec "$NS" "$EF_BUILD/utilities/replay/ef-replay" --packets 2000 --rate 20000 --sink \
+    run -0 ip netns exec "$NS" "$EF_BUILD/utilities/replay/ef-replay" --packets 2000 --rate 5000 --sink \
         "dpdk:net_af_packet0,iface=s0#02:00:00:00:00:01"
     echo "$output"
     wait_until 10 arrived "$(awk '{print $1}' <<<"$output")"
