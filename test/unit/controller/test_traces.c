@@ -78,7 +78,7 @@ rows_are_compared_and_shown(void **state)
                             "\"classes\":[\"debug\",\"tcp_syn\"],\"debug_dscp\":1,\"sample_bits\":0,\"sample_value\":1,"
                             "\"truncate\":0,\"rate_kpps\":50,\"burst\":0,\"decap\":true,\"probe_sources\":[],"
                             "\"routing\":\"native\",\"ttl_exceeded\":false,\"ttl_exceeded_rate\":100,\"egress\":false,"
-                            "\"drop_copies\":null}");
+                            "\"drop_copies\":null,\"edge_ports\":[]}");
     assert_true(json_equal(shown, expected));
     assert_int_equal(json_integer_value(json_object_get(statistics, "copies")), 7);
     json_object_set_new(row, "truncate", json_integer(64));
