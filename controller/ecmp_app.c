@@ -37,7 +37,7 @@ enum {
     MAX_FINDINGS = 16,
     ENOUGH_FLOWS = 100,
 };
-static const double uneven_p = 1e-4;
+static const double uneven_p = 1e-4, even_p = 0.05;
 
 struct ecmp {
     struct diagnosis *d;
@@ -51,6 +51,7 @@ struct ecmp {
     struct ef_time until; /* Monotonic: of the search, then of the counters. */
     const char *only;     /* A switch, or NULL. */
     unsigned n_polls;
+    bool is_over; /* The counters say that shares are even now. */
 };
 
 /* --- The verdict ---------------------------------------------------------- */
@@ -67,10 +68,11 @@ finish_uneven(struct ecmp *e)
                         .persistence = VERDICT_PERSISTENT,
                         .confidence = 1 - x->p,
                         .details = ecmp_finding_show(x)};
+    v.persistence = e->is_over ? VERDICT_TRANSIENT : VERDICT_PERSISTENT;
     snprintf(v.summary, sizeof v.summary,
-             "%s sends %.0f %% of %u flows to %s, one of %zu equal ways: %s. By chance that would be one time in %.0e.",
-             x->at, 100.0 * x->ways[0].flows / EF_MAX(x->flows, 1u), x->flows, x->ways[0].to, x->n_ways, class,
-             1 / EF_MAX(x->p, 1e-99));
+             "%s %s %.0f %% of %u flows to %s, one of %zu equal ways: %s. By chance that would be one time in %.0e.",
+             x->at, e->is_over ? "does not any more send" : "sends", 100.0 * x->ways[0].flows / EF_MAX(x->flows, 1u),
+             x->flows, x->ways[0].to, x->n_ways, class, 1 / EF_MAX(x->p, 1e-99));
     diagnosis_finish(e->d, &v);
 }
 
@@ -115,6 +117,7 @@ on_counted(void *ctx, const struct ecmp_finding *counted)
         !strcmp(counted->ways[0].to, e->finding.ways[0].to)) {
         e->finding = *counted;
     }
+    e->is_over = counted->flows >= ENOUGH_FLOWS && counted->p > even_p;
     finish_uneven(e);
 }
 

@@ -71,6 +71,37 @@ is_in_trouble(const struct ecmp_watch *w, const json_t *alerts, const struct ecm
     return false;
 }
 
+/* The share of the first way, of those classes that are uneven if it is about some. */
+static double
+share_of(const struct ecmp_finding *x, const struct ecmp_finding *of, const char *way)
+{
+    double flows = 0, all = 0;
+    for (size_t i = 0; i < x->n_ways; i++) {
+        for (size_t k = 0; k < x->n_classes; k++) {
+            bool is_meant = !of->is_some;
+            for (size_t c = 0; c < of->n_classes; c++) {
+                is_meant |= of->classes[c].is_uneven && of->classes[c].dst == x->classes[k].dst;
+            }
+            flows += is_meant && !strcmp(x->ways[i].to, way) ? x->classes[k].flows[i] : 0;
+            all += is_meant ? x->classes[k].flows[i] : 0;
+        }
+    }
+    return all > 0 ? flows / all : 0;
+}
+
+/* What was uneven half a minute ago may be over: of the last seconds' flows the way must
+ * have more than half of the excess, too. */
+static bool
+is_still_so(const struct ecmp_watch *w, const struct ecmp_finding *x, struct ef_time since)
+{
+    struct ecmp_finding now;
+    if (!ecmp_flows_look(w->flows, since, x->at, &now)) {
+        return false;
+    }
+    double fair = 1.0 / (double) x->n_ways, then = share_of(x, x, x->ways[0].to);
+    return share_of(&now, x, x->ways[0].to) >= (fair + then) / 2;
+}
+
 static void
 on_trace(void *ctx, const json_t *trace)
 {
@@ -98,7 +129,7 @@ on_poll(void *ctx, struct ef_time until)
             for (size_t i = 0; i < n; i++) {
                 if (is_in_trouble(w, alerts, &findings[i])) {
                     w->not_before[s] = until;
-                } else {
+                } else if (is_still_so(w, &findings[i], ef_time_add_ms(until, -SHORT_MS))) {
                     is_uneven[s] = true;
                     raise_alert(w, &findings[i]);
                 }

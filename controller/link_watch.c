@@ -58,7 +58,7 @@ struct link_watch {
     struct event *timer;
     size_t n;
     int64_t period_ms;
-    struct ef_time began; /* Of the cycle, real. */
+    struct ef_time began[WINDOW_CYCLES]; /* The last cycles, a ring; real. */
     uint64_t n_cycles;
     struct latency_circle *circle; /* Finds the direction for `in_circle`. */
     struct watched *in_circle;
@@ -302,7 +302,8 @@ wait_ms(struct link_watch *watch, int64_t ms)
 static void
 take_samples(struct link_watch *watch)
 {
-    struct ef_time oldest = ef_time_add_ms(ef_time_real(), -(WINDOW_CYCLES * watch->period_ms + 1000));
+    /* By cycles, not by time: on a busy machine they take longer. */
+    struct ef_time oldest = watch->began[(watch->n_cycles + 1) % WINDOW_CYCLES];
     for (size_t i = 0; i < watch->n; i++) {
         for (size_t j = 0; j < 2; j++) {
             const struct link_probe *l = link_probes_get(watch->probes, 2 * i + j);
@@ -323,8 +324,9 @@ on_cycle(void *ctx)
     if (!bad) {
         abort(); /* Control path. */
     }
-    watch->n_cycles++;
+    struct ef_time began = watch->began[watch->n_cycles % WINDOW_CYCLES];
     take_samples(watch);
+    watch->n_cycles++;
     double zero = median_floor(watch);
     judge(watch, false, bad);
     judge(watch, true, bad);
@@ -338,7 +340,7 @@ on_cycle(void *ctx)
         }
     }
     free(bad);
-    int64_t gone_ms = ef_time_diff_ns(ef_time_real(), watch->began) / EF_NS_PER_MS;
+    int64_t gone_ms = ef_time_diff_ns(ef_time_real(), began) / EF_NS_PER_MS;
     wait_ms(watch, is_suspicious ? CONFIRM_MS : EF_MAX(watch->period_ms - gone_ms, CONFIRM_MS));
 }
 
@@ -347,7 +349,7 @@ static void
 on_timer(evutil_socket_t fd, short what, void *ctx)
 {
     struct link_watch *watch = ctx;
-    watch->began = ef_time_real();
+    watch->began[watch->n_cycles % WINDOW_CYCLES] = ef_time_real();
     if (!state_is_active(watch->c->state)) {
         wait_ms(watch, watch->period_ms);
         return;

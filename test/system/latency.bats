@@ -74,7 +74,7 @@ finds() {
 
 @test "without a fault none is found, and the links of their packets are known" {
     restart_controller # It has learned from a fault.
-    wait_until 120 learned
+    wait_until 240 learned
     # Two that talk: the traces of their SYNs tell which links they use.
     ip netns exec "ef-$FABRIC-h2" "$EF_SOURCE/test/system/listening.py" server 7100 >"$BATS_TEST_TMPDIR/server" 2>&1 3>&- &
     echo $! >"$BATS_TEST_TMPDIR/pid"
@@ -88,7 +88,7 @@ finds() {
 }
 
 @test "200 us are found on their link and no other, unless there is more noise" {
-    wait_until 120 learned
+    wait_until 240 learned
     fault add --kind delay --at spine2:leaf3 --delay 200us
     finds h1 h3 leaf3-spine2 200
     jq -e '.verdict.details.compared_with == "history"' "$result"
@@ -96,13 +96,13 @@ finds() {
 }
 
 @test "50 us are found on their link and no other, unless there is more noise" {
-    wait_until 120 learned
+    wait_until 240 learned
     fault add --kind delay --at leaf1:spine1 --delay 50us
     finds h1 h2 leaf1-spine1 50
 }
 
 @test "a queue is told from a delay" {
-    wait_until 120 learned
+    wait_until 240 learned
     fault add --kind queue --at leaf2:spine2 --rate 2mbit
     # Bursts that fill it for some milliseconds, all of which go that way.
     bash -c 'while sleep 0.2; do '"$EF_BUILD"'/guided-prober/ef-prober --topology '"$(demo_topology "$FABRIC")"' --sink ip@ef-'"$FABRIC"'-h1 \
@@ -114,7 +114,7 @@ finds() {
 }
 
 @test "the watcher raises an alert for a link that becomes slow, and takes it back" {
-    wait_until 120 learned
+    wait_until 240 learned
     alert() { api 'alerts?state=active' | jq -e '.alerts | length == 1 and .[0].kind == "latency" and .[0].subject == "leaf3-spine1"' >/dev/null; }
     none() { api 'alerts?state=active' | jq -e '.alerts == []' >/dev/null; }
     wait_until 60 none
