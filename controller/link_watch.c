@@ -32,6 +32,7 @@ enum {
     MAX_SERIES = 60,
 };
 static const double coarse_least_us = 200, fine_least_us = 30, still_queue_us = 300;
+static const double coarse_factor = 7, fine_factor = 6; /* Times the noise. */
 
 /* A link as one end sees it. */
 struct watched_end {
@@ -160,11 +161,13 @@ is_bad(const struct watched *w, const struct link_rank *rank, bool is_fine)
     if (!rank->by_history) {
         return false;
     }
+    /* It looks at many links, all day long: chance must not raise alerts. */
     if (!is_fine) {
-        return link_rank_is_slow(rank, coarse_least_us);
+        return link_rank_is_slow(rank, coarse_least_us) && rank->added_us >= coarse_factor * rank->noise_us;
     }
     /* What the last cycles show may be over: the very last must agree. */
-    return (link_rank_is_slow(rank, fine_least_us) && w->added_us >= fine_least_us / 3) ||
+    return (link_rank_is_slow(rank, fine_least_us) && rank->added_us >= fine_factor * rank->noise_us &&
+            w->added_us >= fine_least_us / 3) ||
            (link_rank_has_queue(rank) && w->queue_us >= still_queue_us);
 }
 
@@ -316,6 +319,20 @@ take_samples(struct link_watch *watch)
     }
 }
 
+/* While a link or a switch is known to have failed, others have its load. */
+static bool
+is_something_down(const struct link_watch *watch)
+{
+    static const char *const kinds[] = {"link", "switch"};
+    size_t n = 0;
+    for (size_t i = 0; i < EF_ARRAY_SIZE(kinds); i++) {
+        json_t *active = alerts_list(watch->c->alerts, "active", kinds[i]);
+        n += json_array_size(active);
+        json_decref(active);
+    }
+    return n > 0;
+}
+
 static void
 on_cycle(void *ctx)
 {
@@ -330,11 +347,13 @@ on_cycle(void *ctx)
     double zero = median_floor(watch);
     judge(watch, false, bad);
     judge(watch, true, bad);
+    bool is_held = is_something_down(watch);
     for (size_t i = 0; i < watch->n; i++) {
         struct watched *w = &watch->links[i];
+        bad[i] = bad[i] && (w->is_slow || !is_held);
         is_suspicious |= bad[i] && !w->is_slow;
         note(watch, w, bad[i]);
-        if (!bad[i] && !w->is_slow) {
+        if (!bad[i] && !w->is_slow && !is_held) {
             learn(&w->end[0], zero);
             learn(&w->end[1], zero);
         }
