@@ -21,7 +21,10 @@ enum {
     SILENT_MS = 1500, /* ... and none for so long is asked whether it lives. */
     FEW_LOST = 3,     /* Lost copies: too few to be told. */
     LOST_IS_OVER_S = 30,
-    CAUSE_MS = 15000, /* So long after a link or a switch failed, lost copies are no news. */
+    GOES_ON_MS = 4000,    /* So long losses must go on to be told. */
+    NUMBERS_GAP_S = 3,    /* Two losses so far apart are of one time, told by the copies' numbers; */
+    STATISTICS_GAP_S = 8, /* told by switches, which do so each 5 s. */
+    CAUSE_MS = 15000,     /* So long after a link or a switch failed, lost copies are no news. */
 };
 
 struct watched_switch {
@@ -35,7 +38,7 @@ struct switch_watch {
     struct controller *controller;
     struct event *timer;
     struct watched_switch *switches; /* As the topology has them. */
-    json_t *lost;                    /* By what tells of losses: how many, when that was last over. */
+    json_t *lost;                    /* By what tells of losses: {"before", "began"}; see note_loss(). */
     struct ef_time failure;          /* Monotonic: when a link or switch was last seen to have failed; 0: never. */
 };
 
@@ -194,17 +197,41 @@ look_at_switches(struct switch_watch *w)
 
 /* --- Copies -------------------------------------------------------------------- */
 
-/* How many were lost since that was last told or over. */
-static int64_t
-newly_lost(struct switch_watch *w, const char *key, int64_t lost, bool is_over)
+/* Of one that tells of losses: what is known of its present time of losing. */
+struct losing {
+    int64_t lost;          /* Copies since it began. */
+    int64_t for_ms;        /* How long it goes on. */
+    bool is_over, goes_on; /* None for long; one a moment ago. */
+};
+
+/* `gap_s`: how far apart two losses may be told and still be of one time. */
+static struct losing
+note_loss(struct switch_watch *w, const char *key, const json_t *entry, double gap_s)
 {
-    int64_t before = json_integer_value(json_object_get(w->lost, key));
-    if (is_over) {
-        json_object_set_new(w->lost, key, json_integer(lost));
+    json_int_t lost = json_integer_value(json_object_get(entry, "lost")), now = ef_time_mono().ns;
+    double ago_s = json_number_value(json_object_get(entry, "last_s_ago"));
+    json_t *time = json_object_get(w->lost, key);
+    struct losing l = {.is_over = ago_s > LOST_IS_OVER_S, .goes_on = ago_s <= gap_s};
+    bool was_off = !json_object_get(time, "began");
+    if (!time) {
+        time = json_pack("{s:i}", "before", 0);
+        json_object_set_new(w->lost, key, time);
     }
-    return lost - before;
+    if (l.goes_on && was_off) {
+        json_object_set_new(time, "began", json_integer(now));
+    } else if (!l.goes_on && !was_off) {
+        json_object_del(time, "began");
+    }
+    l.lost = lost - json_integer_value(json_object_get(time, "before"));
+    l.for_ms = l.goes_on ? (now - json_integer_value(json_object_get(time, "began"))) / EF_NS_PER_MS : 0;
+    if (l.is_over) {
+        json_object_set_new(time, "before", json_integer(lost));
+    }
+    return l;
 }
 
+/* A burst that overran something is no fault, and what a failed link or switch
+ * loses is told by the alert of that: so losses are told when they go on. */
 static void
 look_at_loss(struct switch_watch *w, const json_t *entry, json_t *losing)
 {
@@ -212,24 +239,25 @@ look_at_loss(struct switch_watch *w, const json_t *entry, json_t *losing)
     const char *uplink = json_string_value(json_object_get(entry, "uplink"));
     const char *sequence = json_string_value(json_object_get(entry, "sequence"));
     const char *name = analyzer ? analyzer : uplink ? uplink : sequence;
+    char key[ALERT_SUBJECT_SIZE];
     if (!name) {
         return; /* Of a switch, between reshufflers and analyzers: the analyzers' entries tell of that. */
     }
-    bool is_over = json_number_value(json_object_get(entry, "last_s_ago")) > LOST_IS_OVER_S;
-    char key[ALERT_SUBJECT_SIZE];
     snprintf(key, sizeof key, "%s %s", analyzer ? "analyzer" : uplink ? "uplink" : "sequence", name);
-    int64_t lost = newly_lost(w, key, json_integer_value(json_object_get(entry, "lost")), is_over);
-    if (is_over || lost < FEW_LOST) {
+    struct losing l = note_loss(w, key, entry, uplink ? STATISTICS_GAP_S : NUMBERS_GAP_S);
+    if (!l.is_over && alerts_active(w->controller->alerts, "copies", name)) {
+        json_object_set_new(losing, name, json_true());
+        return;
+    }
+    bool has_cause = w->failure.ns && ef_time_diff_ns(ef_time_mono(), w->failure) < CAUSE_MS * EF_NS_PER_MS;
+    if (has_cause || l.is_over || l.lost < FEW_LOST || l.for_ms < GOES_ON_MS) {
         return;
     }
     json_object_set_new(losing, name, json_true());
-    if (w->failure.ns && ef_time_diff_ns(ef_time_mono(), w->failure) < CAUSE_MS * EF_NS_PER_MS) {
-        return;
-    }
     raise_once(w, "copies", name, ALERT_WARNING,
-               json_pack("{s:s, s:I}", analyzer ? "analyzer" : "device", name, "lost", (json_int_t) lost),
+               json_pack("{s:s, s:I}", analyzer ? "analyzer" : "device", name, "lost", (json_int_t) l.lost),
                "copies of packets are lost %s %s (%lld so far): traces lack hops, packets themselves are not dropped",
-               analyzer ? "on the way to" : "between the reshufflers and", name, (long long) lost);
+               analyzer ? "on the way to" : "between the reshufflers and", name, (long long) l.lost);
 }
 
 static void
