@@ -63,3 +63,4 @@ test_bench_bench_probe_SOURCES = test/bench/bench_probe.c test/bench/bench.h
 test_bench_bench_probe_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test -DEF_TEST_SRCDIR='"$(abs_top_srcdir)/test"'
 test_bench_bench_probe_LDADD = guided-prober/libprober.a $(EF_LIBS)
 EXTRA_DIST += test/bench/ovs/bench-ovs test/bench/ovs/packets.py
+EXTRA_DIST += test/bench/many_switches
