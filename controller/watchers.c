@@ -289,6 +289,10 @@ on_timer(evutil_socket_t fd, short what, void *ctx)
     struct watchers *w = ctx;
     struct controller *c = w->controller;
     struct ef_time start = ef_time_add_ms(ef_time_real(), -LOOK_BACK_MS);
+    if (!state_is_active(c->state)) {
+        again_in(w, c->configuration.watchers.poll_ms); /* Of several controllers one watches. */
+        return;
+    }
     if (ef_time_before(start, w->started)) {
         start = w->started;
     }

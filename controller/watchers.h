@@ -17,7 +17,8 @@
  * Traces that tell of lost copies are no drops; the analyzers see to that, and
  * collection.h to what they cannot know.
  *
- * One event base's thread. */
+ * Of several controllers with one database only the active one watches. One event
+ * base's thread. */
 #ifndef CONTROLLER_WATCHERS_H
 #define CONTROLLER_WATCHERS_H
 
