@@ -71,10 +71,11 @@ finds() {
     jq -e '.verdict | .device == "leaf2" and .link.from == "leaf2" and .link.to == "spine1" and .persistent' "$result"
     # Their SYNs are not marked any more.
     [ "$(api rules)" = '{"rule_sets":[]}' ]
+    fault clear all
+    restart_controller # It has learned from a fault.
 }
 
 @test "without a fault none is found, and the links of their packets are known" {
-    restart_controller # It has learned from a fault.
     wait_until 240 learned
     # Two that talk: the traces of their SYNs tell which links they use.
     ip netns exec "ef-$FABRIC-h2" "$EF_SOURCE/test/system/listening.py" server 7100 >"$BATS_TEST_TMPDIR/server" 2>&1 3>&- &
