@@ -59,8 +59,11 @@ finds() {
     for _ in 1 2 3; do
         diagnose "$1" "$2"
         ! names "$3" "$4" || return 0
-        jq -e --argjson us "$4" '.verdict.kind == "none" and .verdict.details.noise_us > $us / 6' "$result"
+        # Never another link; measured once more if it is the right one.
+        jq -e --argjson us "$4" --arg link "$3" '.verdict | (.kind == "none" and .details.noise_us > $us / 6) or
+            (.kind == "latency" and ([.link.from, .link.to] | sort | join("-")) == $link)' "$result"
     done
+    jq -e '.verdict.kind == "none"' "$result"
     skip "the machine is too busy: the noise is $(jq '.verdict.details.noise_us | round' "$result") us"
 }
 
