@@ -11,6 +11,12 @@
 #ifndef EF_TEST_ANALYZER_LANE_H
 #define EF_TEST_ANALYZER_LANE_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
 #include "analyzer/worker.h"
 #include "io/source_class.h"
 
