@@ -195,7 +195,11 @@ END
 }
 
 @test "every command has a --help with its options" {
-    for command in trace probe store switches topology status daemon; do
+    local all
+    all=$(efctl --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | sort)
+    diff <(complete_words efctl "") <(echo "$all")
+    for command in $all; do
+        [ "$command" != help ] || continue
         run efctl "$command" --help
         [ "$status" -eq 0 ]
         [[ $output == "usage: efctl $command "*"Examples:"* ]]
@@ -322,13 +326,17 @@ control_socket() {
         _efctl
         printf '%s\n' "${COMPREPLY[@]}" | sort
     }
-    [ "$(complete_words efctl t | xargs)" = "topology trace" ]
-    [ "$(complete_words efctl --controller "$URL" sw)" = switches ]
+    [ "$(complete_words efctl t | xargs)" = "token topology trace" ]
+    [ "$(complete_words efctl --controller "$URL" switche)" = switches ]
     [ "$(complete_words efctl trace --no)" = "" ]
     touch "$BATS_TEST_TMPDIR/capture.pcapng"
     [ "$(complete_words efctl trace --pcapng "$BATS_TEST_TMPDIR/cap")" = "$BATS_TEST_TMPDIR/capture.pcapng" ]
     # Every option of --help is there, and no other.
-    for command in trace probe store switches topology status daemon; do
+    local all
+    all=$(efctl --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | sort)
+    diff <(complete_words efctl "") <(echo "$all")
+    for command in $all; do
+        [ "$command" != help ] || continue
         diff <(efctl "$command" --help | grep -o -- '--[a-z][a-z-]*' | sort -u) \
             <(complete_words efctl "$command" --) || false
     done
