@@ -22,8 +22,8 @@ enum { SPREAD = 20, BURSTS_BETWEEN_STEPS = 200 };
 
 #define START_NS (1795228200 * EF_NS_PER_S)
 
-/* What the clocks show: monotonic time, and real time that was set by so much. */
-static int64_t mono_ns, set_ns;
+/* What the clocks show, to the store's thread, too: monotonic time, and real time that was set by so much. */
+static _Atomic int64_t mono_ns, set_ns;
 
 int
 clock_gettime(clockid_t clock, struct timespec *ts)
@@ -49,7 +49,8 @@ clocked_receive(struct ef_source *source, struct ef_frame *frames, int max, int 
     int n = EF_MIN(max, EF_BURST);
     ef_copy_stream_make(&c->stream, c->frames[0], arrivals, (unsigned) n);
     for (int i = 0; i < n; i++) {
-        mono_ns = EF_MAX(mono_ns, arrivals[i].ns);
+        int64_t before = mono_ns;
+        mono_ns = EF_MAX(before, arrivals[i].ns);
         frames[i] = (struct ef_frame){.data = c->frames[i],
                                       .len = c->stream.frame_len,
                                       .wire_len = c->stream.frame_len,
