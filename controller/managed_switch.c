@@ -487,7 +487,7 @@ managed_switch_set_rules(struct managed_switch *s, json_t *rules)
 
 /* --- Whether it lives --------------------------------------------------------- */
 
-enum { LIFE_MS = 3000, LIFE_AGAIN_MS = 10000 };
+enum { LIFE_MS = 3000, LIFE_AGAIN_MS = 30000 };
 
 static json_int_t
 root_number(const struct managed_switch *s, const char *column)

@@ -16,10 +16,12 @@
 
 enum {
     EVERY_MS = 500,
-    HISTORY = 5000 / EVERY_MS,
-    BUSY_COPIES = 3,  /* A switch of which so many came in the 5 s before ... */
-    SILENT_MS = 1500, /* ... and none for so long is asked whether it lives. */
-    FEW_LOST = 3,     /* Lost copies: too few to be told. */
+    HISTORY = 30000 / EVERY_MS,
+    SILENT_MS = 1500, /* A switch is silent after so long without a copy, ... */
+    SILENT_GAPS =
+        8, /* and after so many times the mean time between two copies: chance alone makes one such gap in 3,000. */
+    SELDOM_MS = 15000, /* One that would take longer than this to be silent sends too seldom to tell. */
+    FEW_LOST = 3,      /* Lost copies: too few to be told. */
     LOST_IS_OVER_S = 30,
     GOES_ON_MS = 4000,    /* So long losses must go on to be told. */
     NUMBERS_GAP_S = 3,    /* Two losses so far apart are of one time, told by the copies' numbers; */
@@ -31,7 +33,7 @@ struct watched_switch {
     int64_t copies[HISTORY]; /* A ring: how many had come at each look; the newest is that of `n_looks` - 1. */
     uint64_t n_looks;
     struct ef_time last_copy; /* Monotonic. */
-    bool was_busy;            /* When the copies stopped. */
+    int64_t silent_ms;        /* After so long without one it is silent; 0: that cannot be told. */
 };
 
 struct switch_watch {
@@ -143,16 +145,25 @@ look_at_links(struct switch_watch *w)
 
 /* --- Switches ------------------------------------------------------------------ */
 
+/* How long a silence must be to mean something, where `copies` came in `looks`. */
+static int64_t
+silence_of(int64_t copies, uint64_t looks)
+{
+    int64_t ms = copies > 0 ? (int64_t) looks * EVERY_MS * SILENT_GAPS / copies : SELDOM_MS;
+    return ms < SELDOM_MS ? EF_MAX(ms, SILENT_MS) : 0;
+}
+
 /* Notes how many copies came; true if there are new ones. */
 static bool
 note_copies(struct watched_switch *s, int64_t copies, struct ef_time now)
 {
-    int64_t newest = s->n_looks ? s->copies[(s->n_looks - 1) % HISTORY] : copies;
-    int64_t oldest = s->copies[s->n_looks < HISTORY ? 0 : s->n_looks % HISTORY];
-    bool is_new = copies != newest || !s->n_looks;
+    uint64_t looks = EF_MIN(s->n_looks, HISTORY);
+    int64_t newest = looks ? s->copies[(s->n_looks - 1) % HISTORY] : copies;
+    int64_t oldest = looks ? s->copies[looks < HISTORY ? 0 : s->n_looks % HISTORY] : copies;
+    bool is_new = copies != newest || !looks;
     if (is_new) {
         s->last_copy = now;
-        s->was_busy = s->n_looks && copies - oldest >= BUSY_COPIES;
+        s->silent_ms = silence_of(copies - oldest, looks);
     }
     s->copies[s->n_looks++ % HISTORY] = copies;
     return is_new;
@@ -167,8 +178,8 @@ look_at_switch(struct switch_watch *w, size_t i, json_t *failed)
     struct ef_time now = ef_time_mono();
     int64_t copies, made;
     bool is_known = collection_counts(w->controller->collection, name, &copies, &made);
-    if (!is_known || note_copies(s, copies, now) || !s->was_busy ||
-        ef_time_diff_ns(now, s->last_copy) < SILENT_MS * EF_NS_PER_MS) {
+    if (!is_known || note_copies(s, copies, now) || !s->silent_ms ||
+        ef_time_diff_ns(now, s->last_copy) < s->silent_ms * EF_NS_PER_MS) {
         managed_switch_forget_check(managed);
         return;
     }
