@@ -334,9 +334,6 @@ control_socket() {
     local all
     all=$(efctl --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | sort)
     diff <(complete_words efctl "") <(echo "$all")
-    local all
-    all=$(efctl --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | sort)
-    diff <(complete_words efctl "") <(echo "$all")
     for command in $all; do
         [ "$command" != help ] || continue
         diff <(efctl "$command" --help | grep -o -- '--[a-z][a-z-]*' | sort -u) \
