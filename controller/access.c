@@ -198,13 +198,6 @@ body_text(struct ef_http_request *req)
     return json_stringn(text, n);
 }
 
-/* Webhooks may have secrets in what is told of them. */
-static bool
-has_secrets(const char *path)
-{
-    return !strncmp(path, "/v1/webhooks", 12);
-}
-
 static void
 observe(const struct ef_http_request *req, int status, void *ctx)
 {
@@ -219,7 +212,7 @@ observe(const struct ef_http_request *req, int status, void *ctx)
     make_printable(where);
     json_t *entry = json_pack("{s:s, s:s, s:s, s:s, s:i}", "actor", ef_http_actor(req), "address", ef_http_peer(req),
                               "method", ef_http_method(req), "path", where, "status", status);
-    if (!is_refused && !has_secrets(path)) {
+    if (!is_refused) {
         json_object_set_new(entry, "body", body_text((struct ef_http_request *) req));
     }
     audit_add(a->audit, entry);

@@ -24,7 +24,7 @@ struct webhook {
     struct webhooks *all;
     const json_t *kinds; /* NULL: all. */
     const char *url, *secret;
-    char *server; /* The URL without its path. */
+    char *server; /* The URL without its path, which may be a secret: all that is shown. */
     const char *target;
     struct event *timer;
     struct ef_http_call *call; /* One at a time. */
@@ -168,7 +168,7 @@ on_done(void *ctx, const struct ef_http_result *result)
     }
     h->failed++;
     if (!h->error[0]) {
-        ef_log_warn("webhooks", "%s does not take events: %s", h->url, result->error ? result->error : "refused");
+        ef_log_warn("webhooks", "%s does not take events: %s", h->server, result->error ? result->error : "refused");
     }
     if (result->error) {
         snprintf(h->error, sizeof h->error, "%s", result->error);
@@ -294,9 +294,9 @@ webhooks_show(const struct webhooks *all)
     json_t *list = json_array();
     for (size_t i = 0; all && i < all->n; i++) {
         const struct webhook *h = &all->list[i];
-        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:s?}", "url", h->url, "sent", (json_int_t) h->sent,
-                                              "failed", (json_int_t) h->failed, "missed", (json_int_t) h->missed,
-                                              "error", h->error[0] ? h->error : NULL));
+        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:s?}", "url", h->server, "sent",
+                                              (json_int_t) h->sent, "failed", (json_int_t) h->failed, "missed",
+                                              (json_int_t) h->missed, "error", h->error[0] ? h->error : NULL));
     }
     return list;
 }

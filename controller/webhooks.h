@@ -28,7 +28,8 @@ int webhooks_read(const struct doc_place *root, json_t **list, struct ef_error *
 struct webhooks *webhooks_start(struct controller *c);
 void webhooks_stop(struct webhooks *webhooks); /* NULL is fine. */
 
-/* [{"url", "sent", "failed", "missed", "error"}], a new reference; the secret is not shown. */
+/* [{"url", "sent", "failed", "missed", "error"}], a new reference; neither the secret nor the URL's path
+ * is shown, which often is one, too. */
 json_t *webhooks_show(const struct webhooks *webhooks);
 
 #endif

@@ -71,7 +71,7 @@ link leaf1-spine1 resolved" ]
     [ "$(jq -r 'select(.body | fromjson | .state == "open") | .signature' received)" = "sha256=$(openssl dgst -sha256 -hmac s3cret -r body | cut -d' ' -f1)" ]
     run -0 efctl status --json
     [ "$(jq -c '.webhooks | map([.sent, .failed, .error])' <<<"$output")" = '[[2,1,null],[0,0,null]]' ]
-    run -1 grep -q s3cret <<<"$output"
+    run -1 grep -qE 's3cret|/all' <<<"$output" # A path is often a secret, too.
 }
 
 @test "a mistake in \"webhooks\" is named" {

@@ -42,7 +42,6 @@ a_role_is_needed_for_each_path(void **state)
         {"GET", "/v1/tokens", ROLE_ADMIN},
         {"DELETE", "/v1/tokens/alice", ROLE_ADMIN},
         {"GET", "/v1/audit", ROLE_ADMIN},
-        {"GET", "/v1/webhooks", ROLE_ADMIN},
         {"GET", "/v1/tokensX", ROLE_VIEWER},
     };
     for (size_t i = 0; i < EF_ARRAY_SIZE(cases); i++) {
