@@ -1,5 +1,5 @@
 EXTRA_DIST += test/fault-matrix/README.md test/fault-matrix/run test/fault-matrix/matrix.py \
-	test/fault-matrix/placements.py test/fault-matrix/suite.py test/fault-matrix/table.py
+	test/fault-matrix/placements.py test/fault-matrix/plan.py test/fault-matrix/suite.py test/fault-matrix/table.py
 
 # Every kind of fault against the whole suite; needs root and a built Open vSwitch.
 .PHONY: fault-matrix

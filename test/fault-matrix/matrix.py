@@ -4,7 +4,8 @@
 what the suite says about each.
 
 usage: matrix.py --fabric NAME --label LABEL --controller URL --ef-fabric PROGRAM
-                 --results FILE [--placements N] [--kinds A,B] [--seed N]
+                 --results FILE [--first N] [--placements N] [--kinds A,B] [--seed N]
+       matrix.py --count --label LABEL --results FILE [...]     how many runs are left
 
 For each kind of fault and placement:
 
@@ -12,14 +13,15 @@ For each kind of fault and placement:
     verdict is there or time is out -> clear the fault -> wait until all is quiet
 
 and as many times the same without a fault. Each run is a line of JSON in FILE,
-which table.py makes a table of. All waiting has an end.
+which table.py makes a table of; runs that FILE has already are not made again
+(plan.py). What is said while it gets quiet is judged, too. All waiting has an end.
 """
 import argparse
 import json
-import sys
 import time
 
 import placements
+import plan
 from suite import Suite, parse_time
 
 HIT_S = 20  # Until the fault has met a packet,
@@ -105,6 +107,7 @@ class Run:
         self.times = {}  # detected, device, link, class -> seconds since 1970
         self.said, self.wrong, self.late = {}, set(), set()
         self.order = None
+        self.is_over = False  # What is right comes too late now, what is wrong is wrong.
 
     def note_hit(self):
         if self.first_hit is None:
@@ -116,14 +119,14 @@ class Run:
         return self.first_hit is not None
 
     def note(self, what, is_so):
-        if is_so:
+        if is_so and not self.is_over:
             self.times.setdefault(what, time.time())
 
     def note_finding(self, kind, text, documents):
         finding = Finding(documents)
         placement = self.placement
-        if finding.is_wrong(placement):
-            is_late = self.previous and not finding.is_wrong(self.previous)
+        if not placement or finding.is_wrong(placement):
+            is_late = self.previous and finding.names_something() and not finding.is_wrong(self.previous)
             (self.late if is_late else self.wrong).add(text)
             return
         if not any(called in kind for called in placements.CALLED[placement.kind]):
@@ -148,7 +151,7 @@ class Run:
                 self.note_finding(verdict["kind"], text, [verdict])
 
     def ask_for_diagnosis(self):
-        if self.placement.order and self.order is None:
+        if self.placement.order:
             answer = self.suite.ask("/v1/diagnoses", self.placement.order)
             self.order = answer["id"] if answer and "id" in answer else ""
 
@@ -158,10 +161,12 @@ class Run:
         wanted |= {"class"} if self.placement.classes else set()
         return wanted <= set(self.times)
 
-    def wait_for_verdict(self):
+    def wait_for_hit(self):
         deadline = time.time() + HIT_S
         while time.time() < deadline and not self.note_hit():
             time.sleep(POLL_S)
+
+    def wait_for_verdict(self):
         if self.first_hit is None:
             return
         self.ask_for_diagnosis()
@@ -171,57 +176,85 @@ class Run:
             time.sleep(POLL_S)
         self.look()
 
+    def clear(self):
+        """The fault goes, and the diagnosis that was asked for: it has had its time."""
+        self.is_over = True
+        self.suite.fabric("fault", "clear")
+        if self.order:
+            self.suite.stop_diagnosis(self.order)
+
+    def settle(self):
+        """Waits until nothing new is said and nothing is being diagnosed."""
+        end = time.time() + SETTLE_S
+        quiet_since, before = time.time(), None
+        while time.time() < end:
+            self.look()
+            self.suite.resolve_alerts()
+            now = [len(self.suite.alerts()), [d["id"] for d in self.suite.running_diagnoses()]]
+            if now != before or now[1]:
+                quiet_since, before = time.time(), now
+            if time.time() - quiet_since >= QUIET_S:
+                return True
+            time.sleep(POLL_S)
+        return False
+
     def result(self):
         placement, start = self.placement, self.first_hit
+        said, late = set(self.said.values()), self.late - self.wrong
+        heard = {"said": sorted(said), "wrong": sorted(self.wrong), "late": sorted(late)}
+        if not placement:
+            return {"fault": None, **heard}
         return {
             "fault": placement.describe(),
             "hit": start is not None,
             "has_link": placement.link is not None,
             "has_class": placement.classes is not None,
             "seconds": {k: round(max(0.0, v - start), 2) for k, v in self.times.items()} if start else {},
-            "said": sorted(set(self.said.values())),
-            "wrong": sorted(self.wrong),
-            "late": sorted(self.late - self.wrong),
+            **heard,
         }
 
 
-def settle(suite):
-    """Waits until nothing new is said and nothing is being diagnosed."""
-    end = time.time() + SETTLE_S
-    quiet_since, before = time.time(), None
-    while time.time() < end:
-        suite.resolve_alerts()
-        now = [len(suite.alerts()), [d["id"] for d in suite.running_diagnoses()]]
-        if now != before or now[1]:
-            quiet_since, before = time.time(), now
-        if time.time() - quiet_since >= QUIET_S:
-            return True
-        time.sleep(POLL_S)
-    return False
+class Clock:
+    """Where the time of a run goes."""
+
+    def __init__(self):
+        self.started = self.last = time.time()
+        self.spent = {}
+
+    def lap(self, what):
+        now = time.time()
+        self.spent[what] = round(now - self.last, 1)
+        self.last = now
+
+    def result(self):
+        return {"took_s": round(self.last - self.started, 1), "spent_s": self.spent}
 
 
 def run_fault(suite, placement, previous):
-    run = Run(suite, placement, previous)
+    clock, run = Clock(), Run(suite, placement, previous)
     suite.fabric("fault", "add", *placement.arguments())
+    clock.lap("add")
     try:
+        run.wait_for_hit()
+        clock.lap("hit")
         run.wait_for_verdict()
+        clock.lap("verdict")
     finally:
-        suite.fabric("fault", "clear")
-    return run.result()
+        run.clear()
+    clock.lap("clear")
+    settled = run.settle()
+    clock.lap("settle")
+    return {**run.result(), **clock.result(), "settled": settled}
 
 
 def run_clean(suite, previous):
     """Without a fault: what is said of no fault before is a false alarm."""
-    started = time.time()
+    clock, run = Clock(), Run(suite, None, previous)
     time.sleep(CLEAN_S)
-    said, late = set(), set()
-    for alert in suite.alerts():
-        if alert_is_of(alert, started):
-            finding = Finding(evidence_of(suite, alert))
-            is_late = previous and finding.names_something() and not finding.is_wrong(previous)
-            said.add(alert["summary"])
-            late |= {alert["summary"]} if is_late else set()
-    return {"fault": None, "said": sorted(said), "wrong": sorted(said - late), "late": sorted(late)}
+    clock.lap("clean")
+    settled = run.settle()
+    clock.lap("settle")
+    return {**run.result(), **clock.result(), "settled": settled}
 
 
 # --- All runs ------------------------------------------------------------------
@@ -229,49 +262,75 @@ def run_clean(suite, previous):
 
 def read_arguments():
     parser = argparse.ArgumentParser(description="the fault matrix in one fabric")
-    for name in ("fabric", "label", "controller", "ef-fabric", "results"):
+    for name in ("fabric", "controller", "ef-fabric"):
+        parser.add_argument("--" + name)
+    for name in ("label", "results"):
         parser.add_argument("--" + name, required=True)
+    parser.add_argument("--count", action="store_true")
+    parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--placements", type=int, default=12)
     parser.add_argument("--kinds", default=",".join(placements.KINDS))
     parser.add_argument("--seed", default="1")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.kinds = options.kinds.split(",")
+    unknown = [k for k in options.kinds if k not in placements.KINDS]
+    if unknown:
+        parser.error("no such kind: %s; there are %s" % (", ".join(unknown), ", ".join(placements.KINDS)))
+    if not options.count and not (options.fabric and options.controller and options.ef_fabric):
+        parser.error("--fabric, --controller and --ef-fabric are needed")
+    return options
 
 
 def show(result):
     seconds = result.get("seconds", {})
     found = " ".join("%s %.1fs" % (k, v) for k, v in sorted(seconds.items(), key=lambda item: item[1]))
     state = found if result["kind"] == "none" or result.get("hit") else "met no packet"
-    print("%s %-13s %-3s %s" % (result["label"], result["kind"], result["number"], state or "nothing said"), flush=True)
+    print("%s %-13s %-3s %s" % (result["label"], result["kind"], result["number"], state or "nothing said"))
     print("    %s" % (result["fault"] or "(no fault)"))
+    print("    %.1f s: %s" % (result["took_s"], " ".join("%s %.1f" % item for item in result["spent_s"].items())))
     for text in result["said"]:
         judged = "WRONG:" if text in result["wrong"] else "late:" if text in result["late"] else "said:"
-        print("    %s %s" % (judged, text), flush=True)
+        print("    %s %s" % (judged, text))
+
+
+def make_runs(options, runs, results, append):
+    """Makes those of the plan that are left; `append` is given the result of each."""
+    suite = Suite(options.controller, options.ef_fabric, options.fabric)
+    topology = suite.topology()
+    previous = None
+    while runs:
+        kind, number = runs.pop(0)
+        if kind == "none":
+            result = run_clean(suite, previous)
+        else:
+            placement = placements.placement(topology, kind, "%s/%d" % (options.seed, number))
+            result = run_fault(suite, placement, previous)
+            previous = placement
+        result.update(kind=kind, number=number, label=options.label, seed=options.seed)
+        results.append(result)
+        append(result)
+        show(result)
+        minutes = plan.time_left(runs, [r for r in results if r["label"] == options.label]) / 60
+        print("%s: %d runs left, some %.0f minutes" % (options.label, len(runs), minutes), flush=True)
 
 
 def main():
     options = read_arguments()
-    suite = Suite(options.controller, options.ef_fabric, options.fabric)
-    topology = suite.topology()
-    kinds = options.kinds.split(",")
-    unknown = [k for k in kinds if k not in placements.KINDS]
-    if unknown:
-        sys.exit("no such kind: %s; there are %s" % (", ".join(unknown), ", ".join(placements.KINDS)))
-    with open(options.results, "a", encoding="utf-8") as results:
+    last = options.first + options.placements - 1
+    results = plan.read(options.results)
+    runs = plan.Plan(options.label, options.kinds, options.first, last, options.seed).left(results)
+    if options.count:
+        print(len(runs))
+        return
+    plan.cut_half_line(options.results)
+    with open(options.results, "a", encoding="utf-8") as file:
 
-        def note(kind, number, result):
-            result.update(kind=kind, number=number, label=options.label, settled=settle(suite))
-            results.write(json.dumps(result) + "\n")
-            results.flush()
-            show(result)
+        def append(result):
+            file.write(json.dumps(result) + "\n")
+            file.flush()
 
-        # Side by side, so that a run that is cut off has some of everything.
-        previous = None
-        for number in range(1, options.placements + 1):
-            note("none", number, run_clean(suite, previous))
-            for kind in kinds:
-                placement = placements.placement(topology, kind, "%s/%d" % (options.seed, number))
-                note(kind, number, run_fault(suite, placement, previous))
-                previous = placement
+        make_runs(options, runs, results, append)
 
 
-main()
+if __name__ == "__main__":
+    main()

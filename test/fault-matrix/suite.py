@@ -24,10 +24,11 @@ class Suite:
         self.controller = controller
         self.command = [ef_fabric, "--name", fabric]
 
-    def ask(self, path, document=None):
+    def ask(self, path, document=None, method=None):
         """The answer as JSON; None if the controller has no such path or refuses."""
         data = None if document is None else json.dumps(document).encode()
-        request = urllib.request.Request(self.controller + path, data, {"Content-Type": "application/json"})
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(self.controller + path, data, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
                 return json.load(answer)
@@ -52,6 +53,9 @@ class Suite:
 
     def diagnosis(self, identifier):
         return self.ask("/v1/diagnoses/" + identifier)
+
+    def stop_diagnosis(self, identifier):
+        self.ask("/v1/diagnoses/" + identifier, method="DELETE")
 
     def running_diagnoses(self):
         listed = (self.ask("/v1/diagnoses") or {}).get("diagnoses", [])
