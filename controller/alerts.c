@@ -2,57 +2,41 @@
 /* Alerts in memory; see alerts.h. */
 #include <config.h>
 
-#include "controller/alerts.h"
+#include "controller/alerts_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <sys/random.h>
 
 #include "base/log.h"
 #include "base/util.h"
 #include "controller/text.h"
 
-enum { KIND_SIZE = 32, BY_SIZE = 64, WHY_SIZE = 160 };
+const char *const alert_severity_names[] = {"info", "warning", "critical", NULL};
+const char *const alert_state_names[] = {"open", "acknowledged", "resolved", NULL};
 
-static const char *const severities[] = {"info", "warning", "critical"};
-static const char *const states[] = {"open", "acknowledged", "resolved"};
-
-struct alert {
-    TAILQ_ENTRY(alert) next;
-    struct alerts *alerts;
-    char id[17], kind[KIND_SIZE], subject[ALERT_SUBJECT_SIZE], summary[ALERT_SUMMARY_SIZE];
-    char acknowledged_by[BY_SIZE], resolved_why[WHY_SIZE];
-    enum alert_severity severity;
-    enum alert_state state;
-    json_t *evidence;
-    uint64_t count;
-    struct ef_time first, last, acknowledged, resolved; /* Real time; 0: not yet. */
-};
-
-struct alerts {
-    TAILQ_HEAD(, alert) list; /* Oldest first. */
-    size_t n;
-    unsigned long long raised, forgotten;
-    alerts_changed *changed;
-    void *ctx;
-};
-
-static void
-copy_text(char *to, size_t size, const char *from)
+void
+alert_copy_text(char *to, size_t size, const char *from)
 {
     snprintf(to, size, "%s", from ? from : "");
     text_make_printable(to);
 }
 
-static void
-tell(const struct alert *a)
+void
+alert_tell(const struct alert *a)
 {
     if (a->alerts->changed) {
         a->alerts->changed(a->alerts->ctx, a);
     }
+}
+
+static void
+tell(const struct alert *a)
+{
+    alert_tell(a);
+    alerts_kept_changed(a->alerts->kept, a);
 }
 
 /* --- Which there are ------------------------------------------------------ */
@@ -84,8 +68,8 @@ alerts_active(const struct alerts *alerts, const char *kind, const char *subject
     return NULL;
 }
 
-static void
-forget(struct alert *a)
+void
+alert_remove(struct alert *a)
 {
     TAILQ_REMOVE(&a->alerts->list, a, next);
     a->alerts->n--;
@@ -104,30 +88,44 @@ make_room(struct alerts *alerts)
             break;
         }
     }
-    forget(a ? a : TAILQ_FIRST(&alerts->list));
+    char id[sizeof a->id];
+    a = a ? a : TAILQ_FIRST(&alerts->list);
+    memcpy(id, a->id, sizeof id);
+    alert_remove(a);
     alerts->forgotten++;
+    alerts_kept_forgotten(alerts->kept, id);
 }
 
 /* --- Changes -------------------------------------------------------------- */
+
+struct alert *
+alert_insert(struct alerts *alerts)
+{
+    if (alerts->n >= ALERTS_MAX) {
+        make_room(alerts);
+    }
+    struct alert *a = calloc(1, sizeof *a);
+    if (!a) {
+        abort(); /* Control path. */
+    }
+    a->alerts = alerts;
+    TAILQ_INSERT_TAIL(&alerts->list, a, next);
+    alerts->n++;
+    return a;
+}
 
 static struct alert *
 open_alert(struct alerts *alerts, const struct alert_report *report)
 {
     uint64_t id;
-    if (alerts->n >= ALERTS_MAX) {
-        make_room(alerts);
-    }
-    struct alert *a = calloc(1, sizeof *a);
-    if (!a || getrandom(&id, sizeof id, 0) != sizeof id) {
+    struct alert *a = alert_insert(alerts);
+    if (getrandom(&id, sizeof id, 0) != sizeof id) {
         abort(); /* Control path. */
     }
-    a->alerts = alerts;
     snprintf(a->id, sizeof a->id, "%016" PRIx64, id);
-    copy_text(a->kind, sizeof a->kind, report->kind);
-    copy_text(a->subject, sizeof a->subject, report->subject);
+    alert_copy_text(a->kind, sizeof a->kind, report->kind);
+    alert_copy_text(a->subject, sizeof a->subject, report->subject);
     a->first = ef_time_real();
-    TAILQ_INSERT_TAIL(&alerts->list, a, next);
-    alerts->n++;
     return a;
 }
 
@@ -138,7 +136,7 @@ alerts_raise(struct alerts *alerts, const struct alert_report *report)
     bool is_new = !a;
     a = a ? a : open_alert(alerts, report);
     a->severity = report->severity;
-    copy_text(a->summary, sizeof a->summary, report->summary);
+    alert_copy_text(a->summary, sizeof a->summary, report->summary);
     if (report->evidence) {
         json_decref(a->evidence);
         a->evidence = report->evidence;
@@ -162,7 +160,7 @@ alert_acknowledge(struct alert *a, const char *by)
     if (a->state == ALERT_OPEN) {
         a->state = ALERT_ACKNOWLEDGED;
         a->acknowledged = ef_time_real();
-        copy_text(a->acknowledged_by, sizeof a->acknowledged_by, by);
+        alert_copy_text(a->acknowledged_by, sizeof a->acknowledged_by, by);
         tell(a);
     }
     return true;
@@ -174,7 +172,7 @@ alert_resolve(struct alert *a, const char *why)
     if (a->state != ALERT_RESOLVED) {
         a->state = ALERT_RESOLVED;
         a->resolved = ef_time_real();
-        copy_text(a->resolved_why, sizeof a->resolved_why, why);
+        alert_copy_text(a->resolved_why, sizeof a->resolved_why, why);
         ef_log_info("alerts", "%s %s is resolved: %s", a->kind, a->subject, a->resolved_why);
         tell(a);
     }
@@ -215,19 +213,19 @@ json_t *
 alert_show(const struct alert *a)
 {
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:O?, s:I, s:o, s:o, s:o, s:s?, s:o, s:s?}", "id", a->id, "kind",
-                     a->kind, "subject", a->subject, "severity", severities[a->severity], "state", states[a->state],
-                     "summary", a->summary, "evidence", a->evidence, "count", (json_int_t) a->count, "first",
-                     show_time(a->first), "last", show_time(a->last), "acknowledged", show_time(a->acknowledged),
-                     "acknowledged_by", *a->acknowledged_by ? a->acknowledged_by : NULL, "resolved",
-                     show_time(a->resolved), "resolved_why", *a->resolved_why ? a->resolved_why : NULL);
+                     a->kind, "subject", a->subject, "severity", alert_severity_names[a->severity], "state",
+                     alert_state_names[a->state], "summary", a->summary, "evidence", a->evidence, "count",
+                     (json_int_t) a->count, "first", show_time(a->first), "last", show_time(a->last), "acknowledged",
+                     show_time(a->acknowledged), "acknowledged_by", *a->acknowledged_by ? a->acknowledged_by : NULL,
+                     "resolved", show_time(a->resolved), "resolved_why", *a->resolved_why ? a->resolved_why : NULL);
 }
 
 bool
 alerts_is_state(const char *state)
 {
     bool is_one = !strcmp(state, "active");
-    for (size_t i = 0; i < EF_ARRAY_SIZE(states); i++) {
-        is_one = is_one || !strcmp(state, states[i]);
+    for (size_t i = 0; alert_state_names[i]; i++) {
+        is_one = is_one || !strcmp(state, alert_state_names[i]);
     }
     return is_one;
 }
@@ -235,7 +233,8 @@ alerts_is_state(const char *state)
 static bool
 has_state(const struct alert *a, const char *state)
 {
-    return !state || (strcmp(state, "active") ? !strcmp(state, states[a->state]) : a->state != ALERT_RESOLVED);
+    return !state ||
+           (strcmp(state, "active") ? !strcmp(state, alert_state_names[a->state]) : a->state != ALERT_RESOLVED);
 }
 
 json_t *
@@ -292,7 +291,7 @@ alerts_destroy(struct alerts *alerts)
         return;
     }
     while (!TAILQ_EMPTY(&alerts->list)) {
-        forget(TAILQ_FIRST(&alerts->list));
+        alert_remove(TAILQ_FIRST(&alerts->list));
     }
     free(alerts);
 }

@@ -14,7 +14,7 @@
  * raised after it was resolved is a new alert. Memory is bounded: of more than
  * ALERTS_MAX the oldest resolved one is forgotten, and the oldest of all if none is.
  *
- * Whoever keeps alerts elsewhere or tells of them registers with
+ * alerts_kept.h keeps them in the state; whoever tells of them registers with
  * alerts_on_change(). Texts and evidence are copied, or referenced as said. All
  * happens on the event base's thread. Control path: aborts when out of memory. */
 #ifndef CONTROLLER_ALERTS_H
@@ -57,7 +57,7 @@ bool alerts_resolve(struct alerts *alerts, const char *kind, const char *subject
 struct alert *alerts_active(const struct alerts *alerts, const char *kind, const char *subject);
 struct alert *alerts_find(const struct alerts *alerts, const char *id);
 
-/* By hand. One that is resolved is not acknowledged: false. */
+/* One that is resolved is not acknowledged: false. What a person asks for goes by alerts_kept.h. */
 bool alert_acknowledge(struct alert *alert, const char *by);
 void alert_resolve(struct alert *alert, const char *why);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "controller/alerts.h"
+#include "controller/alerts_kept.h"
 #include "controller/controller.h"
 
 static const char *const list_params[] = {"state", "kind", NULL};
@@ -65,17 +66,27 @@ read_word(struct ef_http_request *req, const char *key, const char *otherwise, c
 }
 
 static void
+on_kept(void *ctx, json_t *alert, const char *error)
+{
+    struct ef_http_request *req = ctx;
+    if (error) {
+        ef_http_reply_error(req, 503, "not_kept", -1, "%s", error);
+    } else {
+        ef_http_reply_json(req, 200, json_incref(alert));
+    }
+}
+
+static void
 post_acknowledge(struct ef_http_request *req, void *ctx)
 {
+    struct controller *c = ctx;
     const char *by;
     json_t *document;
-    struct alert *alert = find_alert(req, ctx);
+    struct alert *alert = find_alert(req, c);
     if (!alert || !read_word(req, "by", "", &by, &document)) {
         return;
     }
-    if (alert_acknowledge(alert, by)) {
-        ef_http_reply_json(req, 200, alert_show(alert));
-    } else {
+    if (!alerts_kept_acknowledge(c->alerts_kept, alert, by, on_kept, req)) {
         ef_http_reply_error(req, 409, "resolved", -1, "the alert is resolved");
     }
     json_decref(document);
@@ -84,14 +95,16 @@ post_acknowledge(struct ef_http_request *req, void *ctx)
 static void
 post_resolve(struct ef_http_request *req, void *ctx)
 {
+    struct controller *c = ctx;
     const char *why;
     json_t *document;
-    struct alert *alert = find_alert(req, ctx);
+    struct alert *alert = find_alert(req, c);
     if (!alert || !read_word(req, "why", "by hand", &why, &document)) {
         return;
     }
-    alert_resolve(alert, why);
-    ef_http_reply_json(req, 200, alert_show(alert));
+    if (!alerts_kept_resolve(c->alerts_kept, alert, why, on_kept, req)) {
+        ef_http_reply_json(req, 200, alert_show(alert)); /* It is already. */
+    }
     json_decref(document);
 }
 

@@ -4,6 +4,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/added_switches.c controller/added_switches.h \
 	controller/access.c controller/access.h controller/access_private.h \
 	controller/alerts.c controller/alerts.h \
+	controller/alerts_kept.c controller/alerts_kept.h controller/alerts_private.h \
 	controller/api_access.c \
 	controller/api_alerts.c \
 	controller/audit.c controller/audit.h \
@@ -84,6 +85,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/watch_faults.c controller/watch_faults.h \
 	controller/watch_switches.c controller/watch_switches.h \
 	controller/webhooks.c controller/webhooks.h \
+	controller/write_behind.c controller/write_behind.h \
 	controller/watchers.c controller/watchers.h
 
 sbin_PROGRAMS += controller/ef-controller

@@ -16,6 +16,7 @@
 struct access_control;
 struct ef_control;
 struct alerts;
+struct alerts_kept;
 struct event_streams;
 struct events;
 struct webhooks;
@@ -42,6 +43,7 @@ struct controller {
     struct topology_push *push;
     struct probe_orders *probes;
     struct alerts *alerts;
+    struct alerts_kept *alerts_kept;
     struct events *events;
     struct event_streams *event_streams;
     struct webhooks *webhooks; /* NULL: none. */

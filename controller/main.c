@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "controller/alerts.h"
+#include "controller/alerts_kept.h"
 #include "controller/collection.h"
 #include "controller/added_switches.h"
 #include "controller/controller.h"
@@ -201,6 +202,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     api_probes_add(c);
     api_rules_add(c);
     c->alerts = alerts_create();
+    c->alerts_kept = alerts_kept_create(c->base, c->alerts, c->state);
     c->events = events_create(c->alerts);
     c->event_streams = event_streams_create(c->base, c->events, c->http);
     api_alerts_add(c);
@@ -248,6 +250,7 @@ stop(struct controller *c, struct ef_control *control)
     webhooks_stop(c->webhooks);
     event_streams_destroy(c->event_streams);
     events_destroy(c->events);
+    alerts_kept_destroy(c->alerts_kept);
     alerts_destroy(c->alerts);
     probe_orders_destroy(c->probes);
     counter_keeper_destroy(c->counter_keeper);

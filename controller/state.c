@@ -61,7 +61,8 @@ struct state_store {
     struct table tables[STATE_N_TABLES];
     TAILQ_HEAD(, watcher) watchers;
     TAILQ_HEAD(, change) changes;
-    bool is_ready; /* The rows are those of the database now. */
+    bool is_ready;  /* The rows are those of the database now. */
+    bool was_ready; /* Some time before. */
     bool is_active, is_activating;
 };
 
@@ -259,6 +260,7 @@ on_database_changed(void *ctx)
         }
     }
     tell_changes(s);
+    s->was_ready = true;
     if (!ef_ovsdb_client_has_lock(s->client)) {
         set_active(s, false);
     } else if (!s->is_active && !s->is_activating) {
@@ -416,6 +418,12 @@ bool
 state_is_active(const struct state_store *s)
 {
     return s->is_active;
+}
+
+bool
+state_is_first_load(const struct state_store *s)
+{
+    return s->client && !s->was_ready;
 }
 
 bool

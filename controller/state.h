@@ -103,6 +103,10 @@ void state_watch_role(struct state_store *state, state_role_changed *changed, vo
 
 bool state_is_active(const struct state_store *state);
 
+/* True while the rows are told that the database had when we first followed it: nothing happened, they are only
+ * known from now on. */
+bool state_is_first_load(const struct state_store *state);
+
 /* True if there is a database. */
 bool state_is_durable(const struct state_store *state);
 

@@ -40,6 +40,7 @@ struct switch_watch {
     struct controller *controller;
     struct event *timer;
     struct watched_switch *switches; /* As the topology has them. */
+    struct ef_time active_since;     /* Monotonic; 0: we are not the active one. */
     json_t *lost;                    /* By what tells of losses: {"before", "began"}; see note_loss(). */
     struct ef_time failure;          /* Monotonic: when a link or switch was last seen to have failed; 0: never. */
 };
@@ -102,18 +103,23 @@ is_down(const json_t *ports, json_int_t number, const char **name)
     return false;
 }
 
-/* Both ends tell of a link: one subject for both. Adds those that are down to `down`. */
+/* Both ends tell of a link: one subject for both. Adds those that are down, or of which nothing is
+ * known (no `ports`: the switch cannot be asked), to `down`. */
 static void
 look_at_port(struct switch_watch *w, const char *device, const json_t *port, const json_t *ports, json_t *down)
 {
     char subject[ALERT_SUBJECT_SIZE];
     const char *peer = json_string_value(json_object_get(json_object_get(port, "peer"), "node")), *name = NULL;
-    if (!peer || !is_down(ports, json_integer_value(json_object_get(port, "number")), &name)) {
+    if (!peer || (ports && !is_down(ports, json_integer_value(json_object_get(port, "number")), &name))) {
         return;
     }
     bool is_first = strcmp(device, peer) < 0;
     snprintf(subject, sizeof subject, "%s-%s", is_first ? device : peer, is_first ? peer : device);
     json_object_set_new(down, subject, json_true());
+    if (!ports) {
+        return;
+    }
+    w->failure = ef_time_mono();
     raise_once(
         w, "link", subject, ALERT_CRITICAL,
         json_pack("{s:s, s:s*, s:{s:s, s:s}}", "device", device, "port", name, "link", "from", device, "to", peer),
@@ -129,15 +135,12 @@ look_at_links(struct switch_watch *w)
     const json_t *node, *port;
     json_array_foreach(json_object_get(c->topology.document, "switches"), i, node)
     {
-        json_t *ports = managed_switch_ports(c->switches[i]);
+        json_t *ports = managed_switch_is_reached(c->switches[i]) ? managed_switch_ports(c->switches[i]) : NULL;
         json_array_foreach(json_object_get(node, "ports"), k, port)
         {
             look_at_port(w, c->topology.switches[i].name, port, ports, down);
         }
         json_decref(ports);
-    }
-    if (json_object_size(down)) {
-        w->failure = ef_time_mono();
     }
     resolve_others(w, "link", down, "both ends have carrier");
     json_decref(down);
@@ -177,14 +180,21 @@ look_at_switch(struct switch_watch *w, size_t i, json_t *failed)
     const char *name = managed_switch_name(managed);
     struct ef_time now = ef_time_mono();
     int64_t copies, made;
-    bool is_known = collection_counts(w->controller->collection, name, &copies, &made);
-    if (!is_known || note_copies(s, copies, now) || !s->silent_ms ||
-        ef_time_diff_ns(now, s->last_copy) < s->silent_ms * EF_NS_PER_MS) {
+    bool is_known = collection_counts(w->controller->collection, name, &copies, &made), is_first = !s->n_looks;
+    bool is_new = is_known && note_copies(s, copies, now);
+    bool is_silent =
+        is_known && !is_new && s->silent_ms && ef_time_diff_ns(now, s->last_copy) >= s->silent_ms * EF_NS_PER_MS;
+    /* An alert of the controller before us is over when we have seen so, not when we have seen nothing yet. */
+    bool is_doubtful = alerts_active(w->controller->alerts, "switch", name) && (!is_new || is_first);
+    if (!is_silent && !is_doubtful) {
         managed_switch_forget_check(managed);
         return;
     }
     enum switch_life life = managed_switch_check(managed);
     if (life != SWITCH_DEAD) {
+        if (is_doubtful && life != SWITCH_ALIVE) {
+            json_object_set_new(failed, name, json_true());
+        }
         return;
     }
     json_object_set_new(failed, name, json_true());
@@ -281,7 +291,9 @@ look_at_losses(struct switch_watch *w)
     {
         look_at_loss(w, entry, losing);
     }
-    resolve_others(w, "copies", losing, "none was lost for half a minute");
+    if (ef_time_diff_ns(ef_time_mono(), w->active_since) > LOST_IS_OVER_S * EF_NS_PER_S) {
+        resolve_others(w, "copies", losing, "none was lost for half a minute");
+    }
     json_decref(gaps);
     json_decref(losing);
 }
@@ -292,7 +304,10 @@ static void
 on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct switch_watch *w = arg;
-    if (state_is_active(w->controller->state)) {
+    if (!state_is_active(w->controller->state)) {
+        w->active_since.ns = 0;
+    } else {
+        w->active_since = w->active_since.ns ? w->active_since : ef_time_mono();
         look_at_links(w);
         look_at_switches(w);
         look_at_losses(w);

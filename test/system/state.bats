@@ -330,3 +330,67 @@ has_state_error() { state_of c1 error | grep -q "$1"; }
 }
 
 has_edge_ports() { [ "$(ask c1 /v1/switches/s1 | jq -c .config.edge_ports)" = "$1" ]; }
+
+# A port of s1 towards s2, and whether it has carrier, as ovs-vswitchd would tell.
+add_link() {
+    jq '.switches[0].ports = [{number: 1, name: "to-s2", peer: {node: "s2", port: 1}}]' topology.json >t.json
+    mv t.json topology.json
+    vsctl s1 add-br br0 -- add-port br0 to-s2
+}
+
+set_link() { # up|down
+    "$EF_OVS_PREFIX/bin/ovsdb-client" transact "unix:$PWD/s1.sock" '["Open_vSwitch", {"op": "update", "table": "Interface",
+        "where": [["name", "==", "to-s2"]], "row": {"ofport": 1, "link_state": "'"$1"'"}}]' | grep -q '"count":1'
+}
+
+alerts() { ask "$1" /v1/alerts | jq -r '[.alerts[] | .subject + " " + .state] | join(" ")'; }
+has_alerts() { [ "$(alerts "$1")" = "$2" ]; }
+
+@test "alerts, and what people said to them, outlive the controller; the standby shows them" {
+    start_switch s1
+    start_switch s2
+    start_state
+    configure '"unix:\($dir)/state.sock"'
+    add_link
+    set_link down
+    start_controller c1
+    wait_until 10 has_alerts c1 "s1-s2 open"
+    local id first
+    id=$(ask c1 /v1/alerts | jq -r '.alerts[0].id')
+    first=$(ask c1 /v1/alerts | jq -r '.alerts[0].first')
+    is_reply 200 c1 "/v1/alerts/$id/acknowledge" -d '{"by": "monika"}'
+    kill_daemon c1 KILL
+    start_controller c1
+    wait_until 10 is_role c1 active
+    wait_until 10 is_switch c1 configured
+    ask c1 /v1/alerts/"$id" | jq -e --arg first "$first" \
+        '.state == "acknowledged" and .acknowledged_by == "monika" and .first == $first and .evidence.device == "s1"'
+    # The standby shows it, tells who listens to it, and may not change it.
+    start_controller c2
+    wait_until 10 has_alerts c2 "s1-s2 acknowledged"
+    is_reply 503 c2 "/v1/alerts/$id/resolve" -d ''
+    curl -sN --unix-socket c2.sock http://localhost/v1/events >stream 3>&- &
+    echo $! >curl.pid
+    wait_until 10 grep -q alive stream
+    set_link up
+    wait_until 10 has_alerts c1 "s1-s2 resolved"
+    wait_until 10 has_alerts c2 "s1-s2 resolved"
+    wait_until 10 grep -q '"state":"resolved"' stream
+    [ "$(grep -c '^data' stream)" = 1 ]
+    is_reply 409 c1 "/v1/alerts/$id/acknowledge" -d ''
+    # A new one, which the other takes over. By hand it is over at once, and stays so.
+    set_link down
+    wait_until 10 has_alerts c2 "s1-s2 resolved s1-s2 open"
+    kill_daemon c1 KILL
+    wait_until 5 is_role c2 active
+    id=$(ask c2 "/v1/alerts?state=open" | jq -r '.alerts[0].id')
+    is_reply 200 c2 "/v1/alerts/$id/acknowledge" -d ''
+    is_reply 200 c2 "/v1/alerts/$id/acknowledge" -d '{"by": "late"}'
+    jq -e '.acknowledged_by == null' reply
+    set_link up
+    wait_until 10 has_alerts c2 "s1-s2 resolved s1-s2 resolved"
+    # Without its database nothing can be acknowledged.
+    kill_daemon state KILL
+    wait_until 5 is_role c2 standby
+    is_reply 503 c2 "/v1/alerts/$id/acknowledge" -d ''
+}
