@@ -384,6 +384,19 @@ give_tls(const struct doc_place *root, const char *key, struct peer *peers, size
     return 0;
 }
 
+/* The audit log's file counts from the configuration's folder, as all files do. */
+static int
+read_access(const struct doc_place *root, const char *file, struct configuration *c, struct ef_error *err)
+{
+    int rc = access_settings_read(root, &c->access, err);
+    if (rc || !c->access.audit) {
+        return rc;
+    }
+    c->audit_file = relative_to(file, c->access.audit);
+    c->access.audit = c->audit_file;
+    return c->audit_file ? 0 : ef_error_set(err, -ENOMEM, "out of memory");
+}
+
 /* One remote, or a list of them; together in one text. */
 static int
 read_database(const struct doc_place *root, const struct ef_tls *tls, char **out, struct ef_error *err)
@@ -436,7 +449,7 @@ read_document(const struct doc_place *root, const char *file, struct configurati
         give_tls(root, "analyzers", c->analyzers, c->n_analyzers, c->tls, err) ||
         give_tls(root, "reshufflers", c->reshufflers, c->n_reshufflers, c->tls, err) ||
         give_tls(root, "probers", c->probers, c->n_probers, c->tls, err) || read_everflow(root, &c->everflow, err) ||
-        read_watchers(root, c->n_probers, &c->watchers, err) || access_settings_read(root, &c->access, err) ||
+        read_watchers(root, c->n_probers, &c->watchers, err) || read_access(root, file, c, err) ||
         webhooks_read(root, &c->webhooks, err)) {
         return -EINVAL;
     }
@@ -474,6 +487,7 @@ configuration_free(struct configuration *c)
     free(c->probers);
     free(c->database);
     free(c->topology_file);
+    free(c->audit_file);
     ef_tls_destroy(c->tls);
     json_decref(c->everflow.rules);
     json_decref(c->document);

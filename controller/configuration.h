@@ -62,6 +62,7 @@ struct configuration {
     const char *listen;
     char *database;      /* Remotes, as ovsdb_remotes.h has them; NULL: none. */
     char *topology_file; /* A relative path counts from the configuration's folder. */
+    char *audit_file;    /* The same; what access.audit says. NULL: none. */
     struct ef_tls *tls;  /* NULL: plain HTTP. */
     struct peer *analyzers, *reshufflers, *probers;
     size_t n_analyzers, n_reshufflers, n_probers;

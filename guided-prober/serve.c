@@ -8,12 +8,12 @@
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/control_socket.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "base/time.h"
 #include "guided-prober/orders.h"
 #include "net/http_server.h"
@@ -202,32 +202,20 @@ close_all(struct server *s)
     }
 }
 
-static void
-on_signal(evutil_socket_t number, short what, void *ctx)
-{
-    struct server *s = ctx;
-    ef_log_info("main", "ending on signal %d", (int) number);
-    event_base_loopbreak(s->base);
-}
-
 static int
 loop(struct server *s, struct prober_conf *conf, struct ef_error *err)
 {
-    struct event *terminate = evsignal_new(s->base, SIGTERM, on_signal, s),
-                 *interrupt = evsignal_new(s->base, SIGINT, on_signal, s);
-    int rc = !terminate || !interrupt || evsignal_add(terminate, NULL) || evsignal_add(interrupt, NULL)
-                 ? ef_error_set(err, -ENOMEM, "cannot make an event loop")
-                 : ef_daemon_ready(&conf->daemon, err);
+    struct ef_signals *signals;
+    int rc = ef_signals_create(s->base, &signals, err);
+    if (rc) {
+        return rc;
+    }
+    rc = ef_daemon_ready(&conf->daemon, err);
     if (!rc) {
         ef_log_info("main", "ef-prober %s takes orders at %s", PACKAGE_VERSION, ef_http_server_address(s->http));
         event_base_dispatch(s->base);
     }
-    if (terminate) {
-        event_free(terminate);
-    }
-    if (interrupt) {
-        event_free(interrupt);
-    }
+    ef_signals_destroy(signals);
     return rc;
 }
 
@@ -239,7 +227,6 @@ prober_serve(struct prober_conf *conf, const struct prober_targets *targets, str
     if (rc) {
         return rc;
     }
-    signal(SIGPIPE, SIG_IGN);
     rc = open_all(&s, targets, err);
     rc = rc ? rc : loop(&s, conf, err);
     close_all(&s);

@@ -1,5 +1,6 @@
 lib_libeverflow_a_SOURCES += \
 	lib/io/capabilities.c lib/io/capabilities.h \
+	lib/io/capture_pipe.c lib/io/capture_pipe.h \
 	lib/io/copy_filter.c lib/io/copy_filter.h \
 	lib/io/gre_silencer.c lib/io/gre_silencer.h \
 	lib/io/netns.c lib/io/netns.h \

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames from a capture file, pcap or pcapng, read once at full speed. */
+/* Frames from a capture file or pipe, pcap or pcapng, read once at full speed. */
 #include <config.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pcap/pcap.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "io/capture_pipe.h"
 #include "io/source_class.h"
 
 /* libpcap lends one frame at a time, a burst lends many: they are copied. */
@@ -15,6 +19,7 @@ enum { BUFFER_BYTES = 1 << 20 };
 struct pcap_source {
     struct ef_source source;
     pcap_t *pcap;
+    struct ef_capture_pipe *pipe; /* NULL: a file, which never keeps us waiting. */
     /* The frame that did not fit into the last burst, lent by libpcap. */
     struct pcap_pkthdr *pending_hdr;
     const uint8_t *pending;
@@ -38,12 +43,37 @@ pcap_source_close(struct ef_source *source)
     free(s);
 }
 
+static bool
+is_pipe(const char *path)
+{
+    struct stat st;
+    int rc = strcmp(path, "-") ? stat(path, &st) : fstat(STDIN_FILENO, &st);
+    return !rc && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static pcap_t *
+open_pipe(struct pcap_source *s, const char *path, char *text)
+{
+    int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+    FILE *file = fd < 0 ? NULL : ef_capture_pipe_open(fd, &s->pipe);
+    if (!file) {
+        snprintf(text, PCAP_ERRBUF_SIZE, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    pcap_t *pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, text);
+    if (!pcap) {
+        fclose(file);
+    }
+    return pcap;
+}
+
 static int
 open_file(struct pcap_source *s, const char *path, struct ef_error *err)
 {
     char text[PCAP_ERRBUF_SIZE] = "";
     errno = 0;
-    s->pcap = pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, text);
+    s->pcap = is_pipe(path) ? open_pipe(s, path, text)
+                            : pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, text);
     if (!s->pcap) {
         int code = errno ? errno : EBADMSG; /* It was no file, or none that libpcap reads. */
         return ef_error_set(err, -code, "%s", text);
@@ -111,6 +141,9 @@ pcap_source_receive(struct ef_source *source, struct ef_frame *frames, int max, 
     int n = 0;
     while (n < max && !s->end) {
         if (!s->pending) {
+            if (s->pipe && !ef_capture_pipe_wait(s->pipe, n ? 0 : timeout_ms)) {
+                break;
+            }
             read_next(s);
             continue;
         }

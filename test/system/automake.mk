@@ -36,3 +36,4 @@ EXTRA_DIST += test/system/access.bats
 EXTRA_DIST += test/system/state.bats test/system/state.bash test/system/fake_prober.py
 EXTRA_DIST += test/system/watch_switches.bats
 EXTRA_DIST += test/system/events.bats test/system/hook_receiver.py
+EXTRA_DIST += test/system/operation.bats

@@ -10,10 +10,12 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/sink.h"
@@ -271,15 +273,160 @@ time_beyond_all_times_is_the_last_one(void **state)
     ef_source_close(source);
 }
 
+/* --- Pipes ---------------------------------------------------------------- */
+
+/* The file's bytes, and where its first frame ends and begins. */
+struct stream {
+    uint8_t bytes[4096];
+    size_t n, first, second;
+};
+
+static void
+make_stream(const struct fixture *f, struct stream *s)
+{
+    uint8_t packet[2048];
+    write_with_sink(f, 2);
+    FILE *file = fopen(f->path, "rb");
+    s->n = fread(s->bytes, 1, sizeof s->bytes, file);
+    fclose(file);
+    s->first = 24;
+    s->second = s->first + 16 + 14 + make_packet(packet, 0);
+    assert_in_range(s->n, s->second + 1, sizeof s->bytes);
+}
+
+/* A source that reads what is written to the returned descriptor, which has the
+ * first `n` bytes. */
+static int
+open_pipe(struct fixture *f, const uint8_t *bytes, size_t n, struct ef_source **source)
+{
+    unlink(f->path);
+    assert_int_equal(mkfifo(f->path, 0600), 0);
+    int fd = open(f->path, O_RDWR | O_CLOEXEC); /* Neither side has to wait for the other. */
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, n), n);
+    assert_int_equal(ef_source_open(f->spec, 0, source, NULL), 0);
+    return fd;
+}
+
+static void
+pipe_gives_frames_once_they_are_whole(void **state)
+{
+    struct fixture *f = *state;
+    struct stream s;
+    struct ef_source *source;
+    struct ef_frame frames[EF_BURST];
+    make_stream(f, &s);
+    int fd = open_pipe(f, s.bytes, s.first, &source);
+    for (size_t i = s.first; i < s.n; i++) {
+        bool is_last = i + 1 == s.second || i + 1 == s.n;
+        assert_int_equal(ef_source_receive(source, frames, EF_BURST, 0), 0);
+        assert_int_equal(write(fd, s.bytes + i, 1), 1);
+        if (is_last) {
+            assert_int_equal(ef_source_receive(source, frames, EF_BURST, 10000), 1);
+            check_frame(&frames[0], i + 1 == s.n);
+        }
+    }
+    assert_int_equal(ef_source_receive(source, frames, EF_BURST, 20), 0); /* Silent: back in time. */
+    close(fd);
+    assert_int_equal(ef_source_receive(source, frames, EF_BURST, 10000), -ENODATA);
+    ef_source_close(source);
+}
+
+static void
+pipe_that_ends_in_a_frame_is_damaged(void **state)
+{
+    struct fixture *f = *state;
+    struct stream s;
+    struct ef_source *source;
+    struct ef_frame frames[EF_BURST];
+    make_stream(f, &s);
+    int fd = open_pipe(f, s.bytes, s.n - 1, &source);
+    close(fd);
+    assert_int_equal(ef_source_receive(source, frames, EF_BURST, 10000), 1);
+    check_frame(&frames[0], 0);
+    assert_int_equal(ef_source_receive(source, frames, EF_BURST, 10000), -EIO);
+    ef_source_close(source);
+}
+
+static void
+swap_u32(uint8_t *bytes)
+{
+    uint8_t old[4];
+    memcpy(old, bytes, 4);
+    for (int i = 0; i < 4; i++) {
+        bytes[i] = old[3 - i];
+    }
+}
+
+/* Bytes of the other order; a record's header has four words of 32 bits. */
+static void
+pipe_may_come_from_a_machine_of_the_other_byte_order(void **state)
+{
+    struct fixture *f = *state;
+    struct stream s;
+    struct ef_source *source;
+    struct ef_frame frame;
+    make_stream(f, &s);
+    for (size_t i = 0; i < s.first + 16; i += 4) {
+        swap_u32(s.bytes + i);
+    }
+    memcpy(s.bytes + 4, "\0\2\0\4", 4); /* The version has two words of 16 bits. */
+    int fd = open_pipe(f, s.bytes, s.second - 1, &source);
+    assert_int_equal(ef_source_receive(source, &frame, 1, 0), 0);
+    assert_int_equal(write(fd, s.bytes + s.second - 1, 1), 1);
+    assert_int_equal(ef_source_receive(source, &frame, 1, 10000), 1);
+    check_frame(&frame, 0);
+    close(fd);
+    ef_source_close(source);
+}
+
+/* The frame, then a block of no packet, a second section and its frame. */
+static void
+pipe_of_pcapng_gives_frames_once_they_are_whole(void **state)
+{
+    enum { HEADERS = 56, PACKET = 48, OTHER = 12 };
+    static const uint8_t other[OTHER] = {0xbb, 0, 0, 0, OTHER, 0, 0, 0, OTHER, 0, 0, 0};
+    struct fixture *f = *state;
+    uint8_t bytes[2 * sizeof pcapng + OTHER];
+    size_t n = 0, whole[] = {HEADERS + PACKET, sizeof bytes};
+    memcpy(bytes, pcapng, sizeof pcapng);
+    memcpy(bytes + sizeof pcapng, other, OTHER);
+    memcpy(bytes + sizeof pcapng + OTHER, pcapng, sizeof pcapng);
+    struct ef_source *source;
+    struct ef_frame frame;
+    int fd = open_pipe(f, bytes, HEADERS, &source);
+    for (size_t i = HEADERS; i < sizeof bytes; i++) {
+        assert_int_equal(ef_source_receive(source, &frame, 1, 0), 0);
+        assert_int_equal(write(fd, bytes + i, 1), 1);
+        if (i + 1 == whole[n]) {
+            assert_int_equal(ef_source_receive(source, &frame, 1, 10000), 1);
+            assert_int_equal(frame.wire_len, 99);
+            n++;
+        }
+    }
+    assert_int_equal(n, 2);
+    close(fd);
+    assert_int_equal(ef_source_receive(source, &frame, 1, 10000), -ENODATA);
+    ef_source_close(source);
+}
+
 int
 main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
     static const struct CMUnitTest tests[] = {
-        TEST(sink_and_source_round_trip),   TEST(sink_counts_each_packet_once),
-        TEST(full_disk_is_counted),         TEST(nanoseconds_and_lengths_survive),
-        TEST(cut_file_gives_what_is_whole), TEST(other_link_types_are_refused),
-        TEST(pcapng_is_read_too),           TEST(time_beyond_all_times_is_the_last_one),
+        TEST(sink_and_source_round_trip),
+        TEST(sink_counts_each_packet_once),
+        TEST(full_disk_is_counted),
+        TEST(nanoseconds_and_lengths_survive),
+        TEST(cut_file_gives_what_is_whole),
+        TEST(other_link_types_are_refused),
+        TEST(pcapng_is_read_too),
+        TEST(time_beyond_all_times_is_the_last_one),
+        TEST(pipe_gives_frames_once_they_are_whole),
+        TEST(pipe_that_ends_in_a_frame_is_damaged),
+        TEST(pipe_may_come_from_a_machine_of_the_other_byte_order),
+        TEST(pipe_of_pcapng_gives_frames_once_they_are_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
