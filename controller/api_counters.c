@@ -252,6 +252,18 @@ get_counter(struct ef_http_request *http, void *ctx)
     evbuffer_free(target);
 }
 
+static json_t *
+merge_removed(const struct controller *c, const struct fan_out_answer answers[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *name = json_string_value(json_object_get(answers[i].body, "removed"));
+        if (!*answers[i].error && name) {
+            return json_pack("{s:s}", "removed", name);
+        }
+    }
+    return json_object();
+}
+
 /* A kept one is gone though no analyzer says so: those that are away lose it later. */
 static void
 on_counter_removed(void *ctx, int status, json_t *answer)
@@ -279,7 +291,7 @@ on_counter_forgotten(void *ctx, const char *error)
     counter_keeper_forget(change->controller->counter_keeper, change->name);
     snprintf(target, sizeof target, "/v1/counters/%s", change->name);
     struct fan_out_request request = {.method = "DELETE", .target = target, .program = "ef-analyzer"};
-    ask_analyzers_then(change->controller, &request, 200, merge_one, on_counter_removed, change);
+    ask_analyzers_then(change->controller, &request, 200, merge_removed, on_counter_removed, change);
 }
 
 static void

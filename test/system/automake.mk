@@ -33,6 +33,7 @@ EXTRA_DIST += test/system/rdma.bats
 EXTRA_DIST += test/system/packaging.bats
 EXTRA_DIST += test/system/state.bats test/system/state.bash
 EXTRA_DIST += test/system/access.bats
+EXTRA_DIST += test/system/api_responses.bats test/system/api_requests.py test/system/every_response.py
 EXTRA_DIST += test/system/state.bats test/system/state.bash test/system/fake_prober.py
 EXTRA_DIST += test/system/watch_switches.bats
 EXTRA_DIST += test/system/events.bats test/system/hook_receiver.py
