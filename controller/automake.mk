@@ -31,7 +31,9 @@ controller_libcontroller_a_SOURCES = \
 	controller/ecmp_app.c controller/ecmp_app.h \
 	controller/ecmp_counters.c controller/ecmp_counters.h \
 	controller/ecmp_watch.c controller/ecmp_watch.h \
+	controller/ecmp_finding.c controller/ecmp_finding.h \
 	controller/ecmp_flows.c controller/ecmp_flows.h \
+	controller/ecmp_sequence.c controller/ecmp_sequence.h \
 	controller/event_stream.c controller/event_stream.h \
 	controller/events.c controller/events.h \
 	controller/everflow_row.c controller/everflow_row.h \

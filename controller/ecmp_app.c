@@ -3,7 +3,7 @@
  * not, is all traffic hit or some prefixes? (Everflow, section 5, "ECMP profiler".)
  *
  *     flows of the last minute, and those to come, by switch and way (ecmp_flows.h)
- *         -> one is uneven, by a chance of less than 1e-4
+ *         -> one is uneven, and still is
  *         -> finer counters at the analyzers: connections by way and prefix (ecmp_counters.h)
  *         -> verdict: the switch, the link that gets too much, the class; the counters go
  *
@@ -37,7 +37,8 @@ enum {
     MAX_FINDINGS = 16,
     ENOUGH_FLOWS = 100,
 };
-static const double uneven_p = 1e-4, even_p = 0.05;
+/* One that was found falsely is not confirmed by the counters. */
+static const double flows_between_alarms = 1e5, uneven_p = 1e-4, even_p = 0.05;
 
 struct ecmp {
     struct diagnosis *d;
@@ -165,7 +166,7 @@ on_poll(void *ctx, struct ef_time until)
     if (!findings) {
         abort(); /* Control path. */
     }
-    size_t n = ecmp_flows_judge(e->flows, e->since, uneven_p, e->only, findings, MAX_FINDINGS);
+    size_t n = ecmp_flows_judge(e->flows, e->since, flows_between_alarms, e->only, findings, MAX_FINDINGS);
     qsort(findings, n, sizeof *findings, by_chance);
     e->n_polls++;
     for (size_t i = 0; i < n; i++) {

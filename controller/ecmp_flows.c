@@ -4,16 +4,15 @@
 
 #include "controller/ecmp_flows.h"
 
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
-#include "controller/chi_square.h"
+#include "controller/ecmp_sequence.h"
 #include "controller/fabric_map.h"
 
-enum { CLASS_LEAST = 12, NOT_KNOWN = UINT16_MAX };
-static const double class_p = 1e-3, rest_p = 1e-3, least_excess = 1.3;
+enum { NOT_KNOWN = UINT16_MAX };
 
 /* A flow that went from one switch to another; switches are numbers. */
 struct crossing {
@@ -146,12 +145,22 @@ ecmp_flows_take(struct ecmp_flows *f, const json_t *trace)
 
 /* By switch, then flow: one flow's crossings of a switch are together. */
 static int
-compare_crossings(const void *a_, const void *b_)
+compare_flows(const void *a_, const void *b_)
 {
     const struct crossing *a = a_, *b = b_;
     return a->at != b->at       ? a->at - b->at
            : a->flow != b->flow ? (a->flow > b->flow) - (a->flow < b->flow)
                                 : (a->time.ns > b->time.ns) - (a->time.ns < b->time.ns);
+}
+
+/* By switch, then time. */
+static int
+compare_times(const void *a_, const void *b_)
+{
+    const struct crossing *a = a_, *b = b_;
+    return a->at != b->at             ? a->at - b->at
+           : a->time.ns != b->time.ns ? (a->time.ns > b->time.ns) - (a->time.ns < b->time.ns)
+                                      : (a->flow > b->flow) - (a->flow < b->flow);
 }
 
 /* The last crossing of each flow at each switch since then; freed by the caller. */
@@ -168,13 +177,14 @@ flows_since(const struct ecmp_flows *f, struct ef_time since, size_t *n)
             list[n_all++] = f->ring[i];
         }
     }
-    qsort(list, n_all, sizeof *list, compare_crossings);
+    qsort(list, n_all, sizeof *list, compare_flows);
     *n = 0;
     for (size_t i = 0; i < n_all; i++) {
         if (i + 1 == n_all || list[i].at != list[i + 1].at || list[i].flow != list[i + 1].flow) {
             list[(*n)++] = list[i];
         }
     }
+    qsort(list, *n, sizeof *list, compare_times);
     return list;
 }
 
@@ -182,6 +192,17 @@ static bool
 is_same_choice(const struct choice *a, const struct choice *b)
 {
     return a->n == b->n && !memcmp(a->next, b->next, a->n * sizeof *a->next);
+}
+
+/* The number of the way, choice->n if it is not known. */
+static size_t
+way_of(const struct choice *choice, size_t next)
+{
+    size_t i = 0;
+    while (i < choice->n && choice->next[i] != next) {
+        i++;
+    }
+    return i;
 }
 
 static struct ecmp_class *
@@ -200,250 +221,180 @@ class_of(const struct ecmp_flows *f, struct ecmp_finding *x, size_t dst)
     return class;
 }
 
-/* Counts the flows of one switch for which it had `choice`. */
+/* Counts the flows of one switch for which it had `choice`, from `since` on. */
 static void
 count(const struct ecmp_flows *f, const struct crossing list[], size_t n, const struct choice *choice,
-      struct ecmp_finding *x)
+      struct ef_time since, struct ecmp_finding *x)
 {
     *x = (struct ecmp_finding){.at = f->names[list[0].at], .n_ways = choice->n, .p = 1};
     for (size_t i = 0; i < choice->n; i++) {
         x->ways[i].to = f->names[choice->next[i]];
     }
     for (size_t i = 0; i < n; i++) {
-        struct ecmp_class *class;
-        if (!is_same_choice(choice_of(f, list[i].at, list[i].dst), choice)) {
+        if (ef_time_before(list[i].time, since) || !is_same_choice(choice_of(f, list[i].at, list[i].dst), choice)) {
             continue;
         }
-        class = class_of(f, x, list[i].dst);
-        if (list[i].next == NOT_KNOWN) {
+        struct ecmp_class *class = class_of(f, x, list[i].dst);
+        size_t way = way_of(choice, list[i].next);
+        if (way < choice->n) {
+            x->ways[way].flows++;
+            x->flows++;
+        } else {
             x->unknown++;
+        }
+        if (class) {
+            *(way < choice->n ? &class->flows[way] : &class->unknown) += 1;
+        }
+    }
+}
+
+/* --- One after the other -------------------------------------------------- */
+
+/* The flows for which a switch had one choice, all of them and those to each destination. */
+struct followed {
+    struct ecmp_sequence all, classes[ECMP_FLOWS_CLASSES];
+    uint16_t dst[ECMP_FLOWS_CLASSES];
+    size_t n_classes;
+};
+
+static struct ecmp_sequence *
+sequence_of(struct followed *x, uint16_t dst)
+{
+    for (size_t i = 0; i < x->n_classes; i++) {
+        if (x->dst[i] == dst) {
+            return &x->classes[i];
+        }
+    }
+    if (x->n_classes == ECMP_FLOWS_CLASSES) {
+        return NULL;
+    }
+    ecmp_sequence_init(&x->classes[x->n_classes], x->all.n_ways, x->all.flows_between);
+    x->dst[x->n_classes] = dst;
+    return &x->classes[x->n_classes++];
+}
+
+/* Each flow counts for all of them and for its class, whence each of both may have half of
+ * the false alarms. */
+static void
+follow(const struct ecmp_flows *f, const struct crossing list[], size_t n, const struct choice *choice,
+       double flows_between, struct followed *x)
+{
+    x->n_classes = 0;
+    ecmp_sequence_init(&x->all, choice->n, 2 * flows_between);
+    for (size_t i = 0; i < n; i++) {
+        if (is_same_choice(choice_of(f, list[i].at, list[i].dst), choice)) {
+            struct ecmp_sequence *class = sequence_of(x, list[i].dst);
+            size_t way = way_of(choice, list[i].next);
+            ecmp_sequence_add(&x->all, way, list[i].time);
             if (class) {
-                class->unknown++;
-            }
-        }
-        for (size_t j = 0; j < choice->n; j++) {
-            if (choice->next[j] == list[i].next) {
-                x->ways[j].flows++;
-                x->flows++;
-                if (class) {
-                    class->flows[j]++;
-                }
+                ecmp_sequence_add(class, way, list[i].time);
             }
         }
     }
 }
 
-static unsigned
-sum_of(const unsigned counts[], size_t n)
+/* The class that is most surely uneven, or NULL. */
+static const struct ecmp_sequence *
+worst_class(const struct followed *x)
 {
-    unsigned sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += counts[i];
-    }
-    return sum;
-}
-
-static bool
-is_lopsided(const unsigned counts[], size_t n)
-{
-    unsigned most = 0;
-    for (size_t i = 0; i < n; i++) {
-        most = EF_MAX(most, counts[i]);
-    }
-    return most * (double) n >= least_excess * sum_of(counts, n);
-}
-
-/* The chance of these shares if those that are not known went where the fewest did. */
-static double
-chance(const unsigned counts[], size_t n, unsigned unknown)
-{
-    unsigned filled[ECMP_FLOWS_WAYS];
-    memcpy(filled, counts, n * sizeof *filled);
-    for (; unknown; unknown--) {
-        size_t least = 0;
-        for (size_t i = 1; i < n; i++) {
-            least = filled[i] < filled[least] ? i : least;
-        }
-        filled[least]++;
-    }
-    return is_lopsided(filled, n) ? chi_square_even(filled, n) : 1;
-}
-
-/* Whether only some of the classes are uneven: then the others are not, together. */
-static void
-judge_classes(struct ecmp_finding *x)
-{
-    unsigned rest[ECMP_FLOWS_WAYS] = {0};
-    size_t n_uneven = 0, n_rest = 0;
+    const struct ecmp_sequence *worst = NULL;
     for (size_t i = 0; i < x->n_classes; i++) {
-        struct ecmp_class *class = &x->classes[i];
-        class->p = chance(class->flows, x->n_ways, class->unknown);
-        class->is_uneven = sum_of(class->flows, x->n_ways) >= CLASS_LEAST && class->p < class_p;
-        n_uneven += class->is_uneven;
-        n_rest += !class->is_uneven;
-        for (size_t j = 0; j < x->n_ways && !class->is_uneven; j++) {
-            rest[j] += class->flows[j];
+        const struct ecmp_sequence *class = &x->classes[i];
+        if (class->is_uneven && (!worst || class->log_odds > worst->log_odds)) {
+            worst = class;
         }
     }
-    x->is_some = n_uneven && n_rest && sum_of(rest, x->n_ways) >= CLASS_LEAST &&
-                 (chi_square_even(rest, x->n_ways) > rest_p || !is_lopsided(rest, x->n_ways));
+    return worst;
 }
 
-/* The way with most flows first, there and in the classes. */
-static void
-sort_ways(struct ecmp_finding *x)
-{
-    size_t most = 0;
-    for (size_t i = 1; i < x->n_ways; i++) {
-        most = x->ways[i].flows > x->ways[most].flows ? i : most;
-    }
-    struct ecmp_share share = x->ways[0];
-    x->ways[0] = x->ways[most];
-    x->ways[most] = share;
-    for (size_t i = 0; i < x->n_classes; i++) {
-        unsigned *flows = x->classes[i].flows, first = flows[0];
-        flows[0] = flows[most];
-        flows[most] = first;
-    }
-}
-
-void
-ecmp_finding_judge(struct ecmp_finding *x)
-{
-    unsigned counts[ECMP_FLOWS_WAYS];
-    for (size_t i = 0; i < x->n_ways; i++) {
-        counts[i] = x->ways[i].flows;
-    }
-    x->p = chance(counts, x->n_ways, x->unknown);
-    sort_ways(x);
-    judge_classes(x);
-}
-
+/* Whether flows with this choice are shared unevenly at the end of the list, and how. */
 static bool
-is_uneven(const struct ecmp_finding *x, double p)
+judge_choice(const struct ecmp_flows *f, const struct crossing list[], size_t n, const struct choice *choice,
+             double flows_between, struct ecmp_finding *x)
 {
-    bool is_one = x->ways[0].flows * (double) x->n_ways >= least_excess * x->flows;
-    bool is_class = false;
-    for (size_t i = 0; i < x->n_classes; i++) {
-        is_class |= x->classes[i].is_uneven && x->classes[i].p < p / ECMP_FLOWS_CLASSES &&
-                    sum_of(x->classes[i].flows, x->n_ways) >= ECMP_FLOWS_LEAST;
+    struct followed followed;
+    follow(f, list, n, choice, flows_between, &followed);
+    const struct ecmp_sequence *class = worst_class(&followed), *found = followed.all.is_uneven ? &followed.all : class;
+    if (!found) {
+        return false;
     }
-    return (x->flows >= ECMP_FLOWS_LEAST && x->p < p && is_one) || is_class;
+    count(f, list, n, choice, found->since, x);
+    ecmp_finding_judge(x);
+    ecmp_finding_put_first(x, f->names[choice->next[found->way]]);
+    x->p = exp(-found->log_odds);
+    if (found == class) {
+        ecmp_finding_blame(x, f->names[followed.dst[class - followed.classes]]);
+    }
+    return true;
 }
 
-/* The finding for each choice of the switch whose `n` flows `list` has. */
-static size_t
-judge_switch(const struct ecmp_flows *f, const struct crossing list[], size_t n, struct ecmp_finding findings[],
-             size_t size)
+/* --- All ------------------------------------------------------------------ */
+
+/* The next choice of the switch whose `n` flows `list` has, beginning at `*i`; NULL: there is no
+ * other. */
+static const struct choice *
+next_choice(const struct ecmp_flows *f, const struct crossing list[], size_t n, size_t *i)
 {
-    size_t n_findings = 0;
-    for (size_t i = 0; i < n && n_findings < size; i++) {
-        const struct choice *choice = choice_of(f, list[i].at, list[i].dst);
+    for (; *i < n; ++*i) {
+        const struct choice *choice = choice_of(f, list[*i].at, list[*i].dst);
         bool is_known = false;
-        for (size_t j = 0; j < i && !is_known; j++) {
+        for (size_t j = 0; j < *i && !is_known; j++) {
             is_known = is_same_choice(choice_of(f, list[j].at, list[j].dst), choice);
         }
         if (!is_known) {
-            count(f, list, n, choice, &findings[n_findings]);
-            ecmp_finding_judge(&findings[n_findings++]);
+            ++*i;
+            return choice;
         }
     }
-    return n_findings;
+    return NULL;
 }
 
-static size_t
-judge_all(const struct ecmp_flows *f, struct ef_time since, double p, const char *at, struct ecmp_finding findings[],
-          size_t size)
+size_t
+ecmp_flows_judge(const struct ecmp_flows *f, struct ef_time since, double flows_between, const char *at,
+                 struct ecmp_finding findings[], size_t size)
 {
     size_t n, n_found = 0;
     struct crossing *list = flows_since(f, since, &n);
     for (size_t i = 0, end; i < n; i = end) {
+        const struct choice *choice;
+        size_t next = 0;
         for (end = i + 1; end < n && list[end].at == list[i].at; end++) {
         }
-        if (at && strcmp(at, f->names[list[i].at])) {
-            continue;
-        }
-        size_t n_new = judge_switch(f, &list[i], end - i, &findings[n_found], size - n_found);
-        for (size_t j = n_found; n_new; n_new--, j++) {
-            if (is_uneven(&findings[j], p)) {
-                findings[n_found++] = findings[j];
-            }
+        while (n_found < size && (!at || !strcmp(at, f->names[list[i].at])) &&
+               (choice = next_choice(f, &list[i], end - i, &next))) {
+            n_found += judge_choice(f, &list[i], end - i, choice, flows_between, &findings[n_found]);
         }
     }
     free(list);
     return n_found;
 }
 
-size_t
-ecmp_flows_judge(const struct ecmp_flows *f, struct ef_time since, double p, const char *at,
-                 struct ecmp_finding findings[], size_t size)
-{
-    return judge_all(f, since, p, at, findings, size);
-}
-
 bool
 ecmp_flows_look(const struct ecmp_flows *f, struct ef_time since, const char *at, struct ecmp_finding *finding)
 {
-    size_t n, best = 0;
-    struct ecmp_finding all[4];
+    size_t n, first = 0, n_at = 0, next = 0;
     struct crossing *list = flows_since(f, since, &n);
-    size_t first = 0, n_at = 0, n_found;
+    const struct choice *choice;
+    bool is_any = false;
     for (size_t i = 0; i < n; i++) {
         if (!strcmp(at, f->names[list[i].at])) {
             first = n_at ? first : i;
             n_at++;
         }
     }
-    n_found = n_at ? judge_switch(f, &list[first], n_at, all, EF_ARRAY_SIZE(all)) : 0;
-    for (size_t i = 1; i < n_found; i++) {
-        best = all[i].flows > all[best].flows ? i : best;
+    while ((choice = next_choice(f, &list[first], n_at, &next))) {
+        struct ecmp_finding x;
+        count(f, &list[first], n_at, choice, since, &x);
+        if (!is_any || x.flows > finding->flows) {
+            *finding = x;
+        }
+        is_any = true;
     }
     free(list);
-    if (n_found) {
-        *finding = all[best];
+    if (is_any) {
+        ecmp_finding_judge(finding);
     }
-    return n_found;
-}
-
-/* --- Showing -------------------------------------------------------------- */
-
-json_t *
-ecmp_finding_show(const struct ecmp_finding *x)
-{
-    json_t *links = json_array(), *prefixes = json_array();
-    for (size_t i = 0; i < x->n_ways; i++) {
-        json_array_append_new(links,
-                              json_pack("{s:s, s:I, s:f}", "to", x->ways[i].to, "flows", (json_int_t) x->ways[i].flows,
-                                        "expected", x->flows / (double) x->n_ways));
-    }
-    for (size_t i = 0; i < x->n_classes; i++) {
-        const struct ecmp_class *class = &x->classes[i];
-        json_t *flows = json_object();
-        for (size_t j = 0; j < x->n_ways; j++) {
-            json_object_set_new(flows, x->ways[j].to, json_integer(class->flows[j]));
-        }
-        json_array_append_new(prefixes,
-                              json_pack("{s:s?, s:s, s:o, s:f, s:b}", "prefix", class->prefix, "switch", class->dst,
-                                        "flows", flows, "p", class->p, "uneven", class->is_uneven));
-    }
-    return json_pack("{s:I, s:I, s:f, s:o, s:o}", "flows", (json_int_t) x->flows, "unknown", (json_int_t) x->unknown,
-                     "p", x->p, "links", links, "prefixes", prefixes);
-}
-
-const char *
-ecmp_finding_class(const struct ecmp_finding *x, char *text, size_t size)
-{
-    size_t len = 0;
-    snprintf(text, size, "all traffic");
-    for (size_t i = 0; x->is_some && i < x->n_classes && len < size; i++) {
-        const struct ecmp_class *class = &x->classes[i];
-        if (class->is_uneven) {
-            int n = snprintf(text + len, size - len, "%s%s (%s)", len ? ", " : "packets to ",
-                             class->prefix ? class->prefix : "the hosts", class->dst);
-            len += n > 0 ? (size_t) n : 0;
-        }
-    }
-    return text;
+    return is_any;
 }
 
 /* --- Life ----------------------------------------------------------------- */

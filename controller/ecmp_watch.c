@@ -15,8 +15,9 @@
 #include "controller/ecmp_flows.h"
 #include "controller/trace_poll.h"
 
-enum { SHORT_MS = 8000, LONG_MS = 30000, MAX_TRACES = 3000, MAX_FINDINGS = 32 };
-static const double alert_p = 1e-6;
+/* Flows that are older than WINDOW_MS say nothing of now. */
+enum { WINDOW_MS = 60000, MAX_TRACES = 3000, MAX_FINDINGS = 32 };
+static const double flows_between_alarms = 1e7; /* Of a switch; with 10 new flows a second, 12 days. */
 
 struct ecmp_watch {
     struct controller *c;
@@ -71,79 +72,54 @@ is_in_trouble(const struct ecmp_watch *w, const json_t *alerts, const struct ecm
     return false;
 }
 
-/* The share of the first way, of those classes that are uneven if it is about some. */
-static double
-share_of(const struct ecmp_finding *x, const struct ecmp_finding *of, const char *way)
-{
-    double flows = 0, all = 0;
-    for (size_t i = 0; i < x->n_ways; i++) {
-        for (size_t k = 0; k < x->n_classes; k++) {
-            bool is_meant = !of->is_some;
-            for (size_t c = 0; c < of->n_classes; c++) {
-                is_meant |= of->classes[c].is_uneven && of->classes[c].dst == x->classes[k].dst;
-            }
-            flows += is_meant && !strcmp(x->ways[i].to, way) ? x->classes[k].flows[i] : 0;
-            all += is_meant ? x->classes[k].flows[i] : 0;
-        }
-    }
-    return all > 0 ? flows / all : 0;
-}
-
-/* What was uneven half a minute ago may be over: of the last seconds' flows the way must
- * have more than half of the excess, too. */
-static bool
-is_still_so(const struct ecmp_watch *w, const struct ecmp_finding *x, struct ef_time since)
-{
-    struct ecmp_finding now;
-    if (!ecmp_flows_look(w->flows, since, x->at, &now)) {
-        return false;
-    }
-    double fair = 1.0 / (double) x->n_ways, then = share_of(x, x, x->ways[0].to);
-    return share_of(&now, x, x->ways[0].to) >= (fair + then) / 2;
-}
-
 static void
 on_trace(void *ctx, const json_t *trace)
 {
     ecmp_flows_take(((struct ecmp_watch *) ctx)->flows, trace);
 }
 
-/* Those of the short window say what is now, those of the long one have more flows. */
+/* Marks the switches that share unevenly, and says so. */
 static void
-on_poll(void *ctx, struct ef_time until)
+judge(struct ecmp_watch *w, struct ef_time until, bool is_uneven[])
 {
-    struct ecmp_watch *w = ctx;
+    struct ef_time since = ef_time_add_ms(until, -WINDOW_MS);
     struct ecmp_finding *findings = calloc(MAX_FINDINGS, sizeof *findings);
-    bool *is_uneven = calloc(w->c->topology.n_switches + 1, sizeof *is_uneven);
-    static const int windows_ms[] = {LONG_MS, SHORT_MS};
-    if (!findings || !is_uneven) {
+    json_t *alerts = alerts_list(w->c->alerts, "active", NULL);
+    if (!findings) {
         abort(); /* Control path. */
     }
-    json_t *alerts = alerts_list(w->c->alerts, "active", NULL);
-    for (size_t k = 0; k < EF_ARRAY_SIZE(windows_ms); k++) {
-        struct ef_time since = ef_time_add_ms(until, -windows_ms[k]);
-        for (size_t s = 0; s < w->c->topology.n_switches; s++) {
-            bool is_later = ef_time_before(since, w->not_before[s]);
-            size_t n = ecmp_flows_judge(w->flows, is_later ? w->not_before[s] : since, alert_p,
-                                        w->c->topology.switches[s].name, findings, MAX_FINDINGS);
-            for (size_t i = 0; i < n; i++) {
-                if (is_in_trouble(w, alerts, &findings[i])) {
-                    w->not_before[s] = until;
-                } else if (is_still_so(w, &findings[i], ef_time_add_ms(until, -SHORT_MS))) {
-                    is_uneven[s] = true;
-                    raise_alert(w, &findings[i]);
-                }
+    for (size_t s = 0; s < w->c->topology.n_switches; s++) {
+        bool is_later = ef_time_before(since, w->not_before[s]);
+        size_t n = ecmp_flows_judge(w->flows, is_later ? w->not_before[s] : since, flows_between_alarms,
+                                    w->c->topology.switches[s].name, findings, MAX_FINDINGS);
+        for (size_t i = 0; i < n; i++) {
+            if (is_in_trouble(w, alerts, &findings[i])) {
+                w->not_before[s] = until;
+            } else {
+                is_uneven[s] = true;
+                raise_alert(w, &findings[i]);
             }
         }
     }
     json_decref(alerts);
+    free(findings);
+}
+
+static void
+on_poll(void *ctx, struct ef_time until)
+{
+    struct ecmp_watch *w = ctx;
+    bool *is_uneven = calloc(w->c->topology.n_switches + 1, sizeof *is_uneven);
+    if (!is_uneven) {
+        abort(); /* Control path. */
+    }
+    judge(w, until, is_uneven);
     for (size_t i = 0; i < w->c->topology.n_switches; i++) {
         if (w->has_alert[i] && !is_uneven[i]) {
             alerts_resolve(w->c->alerts, "ecmp", w->c->topology.switches[i].name, "its flows are shared evenly again");
         }
         w->has_alert[i] = is_uneven[i];
     }
-    free(findings);
     free(is_uneven);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The watcher of shares: every few seconds the flows of the new traces are counted by
- * switch and way (ecmp_flows.h); an alert of kind "ecmp" when a switch shares those of the
- * last seconds, or of the last half minute, unevenly by a chance below 1e-6. The
- * alert is resolved when the flows of half a minute are even again.
+/* The watcher of shares: every few seconds the flows of the new traces are added to those of
+ * the last minute, by switch and way, and judged one after the other (ecmp_flows.h); an
+ * alert of kind "ecmp" when a switch shares them unevenly. It is resolved when a few dozen new flows
+ * are even again; what was before is forgotten then.
  *
  *     c->ecmp_watch = ecmp_watch_start(c);
  *

@@ -63,6 +63,12 @@ TESTS += test/unit/controller/test_link_ranks
 test_unit_controller_test_link_ranks_SOURCES = test/unit/controller/test_link_ranks.c
 test_unit_controller_test_link_ranks_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_controller_test_link_ranks_LDADD = controller/libcontroller.a $(EF_TEST_LDADD) -lm
+check_PROGRAMS += test/unit/controller/test_ecmp_sequence
+TESTS += test/unit/controller/test_ecmp_sequence
+test_unit_controller_test_ecmp_sequence_SOURCES = test/unit/controller/test_ecmp_sequence.c
+test_unit_controller_test_ecmp_sequence_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_controller_test_ecmp_sequence_LDADD = controller/libcontroller.a $(EF_TEST_LDADD) -lm
+
 check_PROGRAMS += test/unit/controller/test_ecmp_flows
 TESTS += test/unit/controller/test_ecmp_flows
 test_unit_controller_test_ecmp_flows_SOURCES = test/unit/controller/test_ecmp_flows.c

@@ -93,7 +93,7 @@ a_heavy_flow_is_one_flow(void **state)
     for (int i = 0; i < 5000; i++) {
         take(f, 1, 1, 3, 1, 9);
     }
-    assert_int_equal(ecmp_flows_judge(f, start, 1e-4, NULL, x, 4), 0);
+    assert_int_equal(ecmp_flows_judge(f, start, 1e6, NULL, x, 4), 0);
     assert_true(ecmp_flows_look(f, start, "leaf1", x));
     assert_int_equal(x->flows, 101);
     assert_int_equal(x->n_ways, 2);
@@ -113,7 +113,7 @@ no_false_alarm(void **state)
         for (int i = 0; i < 200; i++) {
             take(f, 1, 1 + i % 3, 1 + (i + 1) % 3, 1 + (drand48() < 0.5), i);
         }
-        assert_int_equal(ecmp_flows_judge(f, start, 1e-6, NULL, x, 4), 0);
+        assert_int_equal(ecmp_flows_judge(f, start, 1e6, NULL, x, 4), 0);
         ecmp_flows_destroy(f);
     }
     json_decref(document);
@@ -130,16 +130,63 @@ a_skewed_switch(void **state)
         take(f, 1, 2, 1 + 2 * (i % 2), i % 10 ? 2 : 1, i);
         take(f, 1, 1, 2 + i % 2, 1 + i / 2 % 2, i);
     }
-    assert_int_equal(ecmp_flows_judge(f, start, 1e-6, NULL, x, 4), 1);
+    assert_int_equal(ecmp_flows_judge(f, start, 1e6, NULL, x, 4), 1);
     assert_string_equal(x->at, "leaf2");
     assert_string_equal(x->ways[0].to, "spine2");
     assert_int_equal(x->ways[0].flows, 108);
     assert_string_equal(ecmp_finding_class(x, class, sizeof class), "all traffic");
-    assert_int_equal(ecmp_flows_judge(f, start, 1e-6, "leaf1", x, 4), 0);
-    assert_int_equal(ecmp_flows_judge(f, start, 1e-6, "leaf2", x, 4), 1);
+    assert_int_equal(ecmp_flows_judge(f, start, 1e6, "leaf1", x, 4), 0);
+    assert_int_equal(ecmp_flows_judge(f, start, 1e6, "leaf2", x, 4), 1);
     struct ef_time later;
     ef_time_parse("2026-11-21T02:30:02Z", start, &later, NULL);
-    assert_int_equal(ecmp_flows_judge(f, later, 1e-6, NULL, x, 4), 0);
+    assert_int_equal(ecmp_flows_judge(f, later, 1e6, NULL, x, 4), 0);
+    ecmp_flows_destroy(f);
+    json_decref(document);
+}
+
+/* What was even before a fault is not counted with it, and a fault that is over is none. */
+static void
+only_what_is_now_counts(void **state)
+{
+    json_t *document = fabric();
+    struct ecmp_flows *f = ecmp_flows_create(document);
+    struct ecmp_finding x[4];
+    for (int i = 0; i < 300; i++) {
+        take(f, 1, 1, 2 + i % 2, 1 + i / 2 % 2, i);
+    }
+    assert_int_equal(ecmp_flows_judge(f, start, 1e6, NULL, x, 4), 0);
+    for (int i = 0; i < 40; i++) {
+        take(f, 2, 1, 2 + i % 2, 2, 1000 + i);
+    }
+    assert_int_equal(ecmp_flows_judge(f, start, 1e6, NULL, x, 4), 1);
+    assert_string_equal(x->ways[0].to, "spine2");
+    assert_true(x->flows >= 40 && x->flows < 50);
+    assert_true(x->p < 1e-6);
+    for (int i = 0; i < 60; i++) {
+        take(f, 3, 1, 2 + i % 2, 1 + i / 2 % 2, 2000 + i);
+    }
+    assert_int_equal(ecmp_flows_judge(f, start, 1e6, NULL, x, 4), 0);
+    ecmp_flows_destroy(f);
+    json_decref(document);
+}
+
+/* A prefix of three that is hit is found by its own flows, before it shows in all. */
+static void
+a_prefix_among_others(void **state)
+{
+    json_t *document = fabric();
+    struct ecmp_flows *f = ecmp_flows_create(document);
+    struct ecmp_finding x[4];
+    char class[200];
+    for (int i = 0; i < 36; i++) {
+        take(f, 1, 3, 2, 2, i);
+        take(f, 1, 3, 1, 1 + i % 2, 100 + i);
+        take(f, 1, 3, 1, 1, 200 + i); /* So that all together are even. */
+    }
+    assert_int_equal(ecmp_flows_judge(f, start, 1e6, NULL, x, 4), 1);
+    assert_string_equal(x->at, "leaf3");
+    assert_true(x->is_some);
+    assert_non_null(strstr(ecmp_finding_class(x, class, sizeof class), "10."));
     ecmp_flows_destroy(f);
     json_decref(document);
 }
@@ -155,7 +202,7 @@ only_some_prefixes(void **state)
         take(f, 1, 1, 2, 1, i);
         take(f, 1, 1, 3, 1 + i % 2, i);
     }
-    assert_int_equal(ecmp_flows_judge(f, start, 1e-6, NULL, x, 4), 1);
+    assert_int_equal(ecmp_flows_judge(f, start, 1e6, NULL, x, 4), 1);
     assert_string_equal(x->at, "leaf1");
     assert_string_equal(ecmp_finding_class(x, class, sizeof class), "packets to 10.2.0.0/24 (leaf2)");
     json_t *shown = ecmp_finding_show(x);
@@ -176,7 +223,7 @@ what_is_not_seen_is_not_uneven(void **state)
     for (int i = 0; i < 200; i++) {
         take(f, 1, 1, 2, i % 2 ? 1 : 9, i); /* There is no spine9. */
     }
-    assert_int_equal(ecmp_flows_judge(f, start, 1e-4, NULL, x, 4), 0);
+    assert_int_equal(ecmp_flows_judge(f, start, 1e6, NULL, x, 4), 0);
     assert_true(ecmp_flows_look(f, start, "leaf1", x));
     assert_int_equal(x->flows, 100);
     assert_int_equal(x->unknown, 100);
@@ -184,7 +231,7 @@ what_is_not_seen_is_not_uneven(void **state)
     for (int i = 0; i < 900; i++) {
         take(f, 1, 1, 2, 1, 1000 + i);
     }
-    assert_int_equal(ecmp_flows_judge(f, start, 1e-4, NULL, x, 4), 1);
+    assert_int_equal(ecmp_flows_judge(f, start, 1e6, NULL, x, 4), 1);
     ecmp_flows_destroy(f);
     json_decref(document);
 }
@@ -226,6 +273,8 @@ main(void)
         cmocka_unit_test(a_heavy_flow_is_one_flow),
         cmocka_unit_test(no_false_alarm),
         cmocka_unit_test(a_skewed_switch),
+        cmocka_unit_test(only_what_is_now_counts),
+        cmocka_unit_test(a_prefix_among_others),
         cmocka_unit_test(only_some_prefixes),
         cmocka_unit_test(nonsense),
         cmocka_unit_test(what_is_not_seen_is_not_uneven),
