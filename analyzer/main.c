@@ -68,6 +68,7 @@ open_servers(struct program *p, struct ef_error *err)
         if (rc) {
             return rc;
         }
+        ef_http_server_limit(p->http, p->conf.daemon.max_connections);
         ef_http_serve(p->analyzer, p->http);
     }
     if (p->conf.daemon.control) {

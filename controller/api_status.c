@@ -133,6 +133,13 @@ add_http(struct ef_metrics *m, const struct controller *c)
     ef_metrics_family(m, "everflow_http_errors_total", "counter", "HTTP answers that were errors");
     ef_metrics_value(m, (double) http.client_errors, "class", "4xx", NULL);
     ef_metrics_value(m, (double) http.server_errors, "class", "5xx", NULL);
+    ef_metrics_single(m, "everflow_http_connections", "gauge", "open HTTP connections",
+                      (double) http.connections_open);
+    ef_metrics_family(m, "everflow_http_connections_closed_total", "counter",
+                      "HTTP connections that the server closed to protect itself, by reason");
+    ef_metrics_value(m, (double) http.connections_displaced, "reason", "room_for_others", NULL);
+    ef_metrics_value(m, (double) http.connections_too_slow, "reason", "too_slow", NULL);
+    ef_metrics_value(m, (double) http.connections_too_large, "reason", "too_large", NULL);
 }
 
 static void

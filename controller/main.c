@@ -191,6 +191,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     if (rc) {
         return rc;
     }
+    ef_http_server_limit(c->http, daemon->max_connections);
     rc = start_state(c, err);
     if (rc) {
         return rc;

@@ -183,6 +183,7 @@ open_all(struct server *s, const struct prober_targets *targets, struct ef_error
     if (rc) {
         return rc;
     }
+    ef_http_server_limit(s->http, conf->daemon.max_connections);
     ef_http_server_add_routes(s->http, routes, s);
     if (s->control) {
         ef_control_add(s->control, "status", "", "the status as JSON, as GET /v1/status gives it", show_status, s);

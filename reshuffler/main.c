@@ -104,6 +104,7 @@ open_servers(struct program *p, struct ef_error *err)
         if (rc) {
             return rc;
         }
+        ef_http_server_limit(p->http, p->conf.daemon.max_connections);
         ef_status_serve_http(&p->reshuffler, p->http);
     }
     if (p->conf.daemon.control) {

@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/parse_number.h"
 #include "base/privileges.h"
 #include "base/service_notify.h"
 
@@ -66,6 +68,12 @@ set_control(void *ctx, const char *value, struct ef_error *err)
 }
 
 static int
+set_max_connections(void *ctx, const char *value, struct ef_error *err)
+{
+    return ef_parse_u64(value, "--max-connections", 2, 1000000, &((struct ef_daemon *) ctx)->max_connections, err);
+}
+
+static int
 set_log_level(void *ctx, const char *value, struct ef_error *err)
 {
     enum ef_log_level level;
@@ -85,8 +93,22 @@ const struct ef_option ef_daemon_option_table[] = {
     {"log-file", 0, "FILE", "append the log to FILE instead of stderr", set_log_file},
     {"log-level", 0, "LEVEL", "error, warn, info (default) or debug", set_log_level},
     {"control", 0, "SOCKET", "answer `efctl daemon SOCKET COMMAND` on this Unix socket", set_control},
+    {"max-connections", 0, "N", "have at most N HTTP clients at once (default 1024), half of them of one address",
+     set_max_connections},
     {0},
 };
+
+/* Each client takes a descriptor, and so does what is asked on its behalf. The soft limit
+ * is only there for programs that use select(). */
+static void
+raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
 
 /* The parent's wait: one byte means ready, end of file means the child died
  * and has already said why. */
@@ -174,6 +196,7 @@ ef_daemon_begin(struct ef_daemon *daemon, struct ef_error *err)
 {
     daemon->ready_fd = daemon->pidfile_fd = -1;
     open_standard_streams();
+    raise_file_limit();
     int rc = ef_log_open(daemon->program, daemon->log_file, err);
     /* Locked before the fork: the waiting parent shares the lock, so that when
      * it reports a failed start, the lock is free again. */

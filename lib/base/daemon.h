@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What every daemon does the same way: the options --conf, --check-config,
- * --user, --detach, --pidfile, --log-file, --log-level and --control; giving up
- * root; and going to the background only after it is ready, so that its starter
- * sees each start-up error and a zero exit status means "it runs".
+ * --user, --detach, --pidfile, --log-file, --log-level, --control and
+ * --max-connections; as many files as the system allows; giving up root; and going to the background only after it is
+ * ready, so that its starter sees each start-up error and a zero exit status means "it runs".
  *
  *     struct ef_daemon daemon = {.program = "ef-analyzer"};
  *     ... ef_options_parse(groups with EF_DAEMON_GROUP(&daemon)) ...
@@ -17,6 +17,7 @@
 #define EF_BASE_DAEMON_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/options.h"
@@ -28,9 +29,10 @@ struct ef_daemon {
     bool check_only;  /* --check-config: the program says that its options are in order, and ends. */
     const char *user; /* Whom to become, or NULL. */
     const char *pidfile, *log_file;
-    const char *control; /* Path of the control socket, or NULL. */
-    int ready_fd;        /* To the waiting parent; internal. */
-    int pidfile_fd;      /* Locked while we run; internal. */
+    const char *control;      /* Path of the control socket, or NULL. */
+    uint64_t max_connections; /* Of HTTP clients at once; 0: the server's default. */
+    int ready_fd;             /* To the waiting parent; internal. */
+    int pidfile_fd;           /* Locked while we run; internal. */
 };
 
 extern const struct ef_option ef_daemon_option_table[];

@@ -17,13 +17,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/queue.h>
 
 #include "base/json.h"
 #include "base/options.h"
 #include "net/http_server_private.h"
 #include "net/tls.h"
 
-enum { BACKLOG = 128, MAX_KNOWN_PATHS = 64, ACCEPT_AGAIN_MS = 500 };
+enum { BACKLOG = 128, MAX_KNOWN_PATHS = 64, TICK_MS = 500 };
 
 static const struct {
     const char *name;
@@ -48,15 +50,14 @@ method_of(struct evhttp_request *evreq)
 /* --- Life of a request ---------------------------------------------------- */
 
 static void
-on_connection_closed(struct evhttp_connection *connection, void *arg)
+on_connection_closed(struct ef_http_request *req)
 {
-    struct ef_http_request *req = arg;
     /* After an end of file evhttp has let go of its request, which is then ours
-     * to free; when the server is destroyed evhttp frees it. */
+     * to free; when the connection or the server is destroyed evhttp frees it. */
     if (evhttp_request_get_connection(req->evreq)) {
         req->evreq = NULL;
     }
-    req->connected = false;
+    req->connection = NULL;
     if (req->stream) {
         req->server->stats.streams_cancelled++;
         ef_http_stream_cancel(req);
@@ -66,20 +67,22 @@ on_connection_closed(struct evhttp_connection *connection, void *arg)
 static struct ef_http_request *
 request_create(struct ef_http_server *server, struct evhttp_request *evreq)
 {
-    struct ef_http_request *req = calloc(1, sizeof *req);
+    struct ef_http_connection *connection =
+        ef_http_connections_find(server->connections, evhttp_request_get_connection(evreq));
+    struct ef_http_request *req = connection ? calloc(1, sizeof *req) : NULL;
     if (!req) {
         return NULL;
     }
     req->server = server;
     req->evreq = evreq;
-    req->connected = true;
+    req->connection = connection;
     req->next = server->requests;
     req->prev = &server->requests;
     if (req->next) {
         req->next->prev = &req->next;
     }
     server->requests = req;
-    evhttp_connection_set_closecb(evhttp_request_get_connection(evreq), on_connection_closed, req);
+    ef_http_connection_begin(connection, req);
     return req;
 }
 
@@ -90,8 +93,8 @@ ef_http_request_destroy(struct ef_http_request *req)
     if (req->next) {
         req->next->prev = req->prev;
     }
-    if (req->connected) {
-        evhttp_connection_set_closecb(evhttp_request_get_connection(req->evreq), NULL, NULL);
+    if (req->connection) {
+        ef_http_connection_end(req->connection);
     } else if (req->evreq) {
         evhttp_request_free(req->evreq);
     }
@@ -123,7 +126,7 @@ ef_http_reply(struct ef_http_request *req, int status, const char *content_type,
 {
     count_status(req->server, status);
     ef_http_request_observe(req, status);
-    struct evhttp_request *evreq = req->connected ? req->evreq : NULL;
+    struct evhttp_request *evreq = req->connection ? req->evreq : NULL;
     ef_http_request_destroy(req);
     if (!evreq) {
         if (body) {
@@ -316,6 +319,36 @@ dispatch(struct ef_http_request *req, const struct evhttp_uri *uri)
     route->handler(req, ctx);
 }
 
+/* Says what is wrong with how the request says where it ends, or NULL. Whoever
+ * stands between a client and us must see the same end: of two lengths, or of
+ * names and numbers that not everybody reads alike, none is believed (RFC 9112,
+ * section 6.3). */
+static const char *
+find_framing_error(struct evhttp_request *evreq)
+{
+    static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const struct evkeyval *header;
+    unsigned n_lengths = 0, n_codings = 0;
+    TAILQ_FOREACH(header, evhttp_request_get_input_headers(evreq), next)
+    {
+        if (!*header->key || header->key[strspn(header->key, token)]) {
+            return "a header's name has a character that names do not have";
+        }
+        if (!strcasecmp(header->key, "Content-Length")) {
+            n_lengths++;
+            if (!*header->value || header->value[strspn(header->value, "0123456789")]) {
+                return "Content-Length is not a number";
+            }
+        } else if (!strcasecmp(header->key, "Transfer-Encoding")) {
+            n_codings++;
+            if (strcasecmp(header->value, "chunked")) {
+                return "a Transfer-Encoding other than chunked";
+            }
+        }
+    }
+    return n_lengths + n_codings > 1 ? "more than one Content-Length or Transfer-Encoding" : NULL;
+}
+
 static void
 on_request(struct evhttp_request *evreq, void *arg)
 {
@@ -327,7 +360,11 @@ on_request(struct evhttp_request *evreq, void *arg)
         return;
     }
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(evreq);
-    if (uri) {
+    const char *why = find_framing_error(evreq);
+    if (why) { /* What follows may be anything. */
+        ef_http_add_reply_header(req, "Connection", "close");
+        ef_http_reply_error(req, 400, "bad_request", -1, "%s", why);
+    } else if (uri) {
         dispatch(req, uri);
     } else {
         ef_http_reply_error(req, 400, "bad_request", -1, "the request line has no valid path");
@@ -335,12 +372,17 @@ on_request(struct evhttp_request *evreq, void *arg)
 }
 
 /* Bounds what a client may send while an answer streams to it. It must exceed
- * the largest request that evhttp waits for. */
+ * the largest request that evhttp waits for. Without memory evhttp makes do with
+ * a plain connection of its own, whose requests we then do not know. */
 static struct bufferevent *
 create_bufferevent(struct event_base *base, void *arg)
 {
     const struct ef_http_server *server = arg;
     struct bufferevent *bev = server->tls ? ef_tls_accept(server->tls, base) : bufferevent_socket_new(base, -1, 0);
+    if (bev && !ef_http_connections_add(server->connections, bev)) {
+        bufferevent_free(bev);
+        bev = NULL;
+    }
     if (bev) {
         bufferevent_setwatermark(bev, EV_READ, 0, 2 * EF_HTTP_MAX_BODY_BYTES + EF_HTTP_MAX_HEADER_BYTES + 4096);
     }
@@ -351,7 +393,7 @@ create_bufferevent(struct event_base *base, void *arg)
 
 /* Without free file descriptors the next client stays in the backlog, and the
  * socket readable: looking again at once would take a whole core. libevent
- * gives evhttp's own context here, so on_accept_again() looks by the clock. */
+ * gives evhttp's own context here, so on_tick() looks by the clock. */
 static void
 on_accept_error(struct evconnlistener *listener, void *evhttp)
 {
@@ -359,17 +401,19 @@ on_accept_error(struct evconnlistener *listener, void *evhttp)
 }
 
 static void
-on_accept_again(evutil_socket_t fd, short what, void *arg)
+on_tick(evutil_socket_t fd, short what, void *arg)
 {
-    evconnlistener_enable(((struct ef_http_server *) arg)->listener);
+    struct ef_http_server *server = arg;
+    evconnlistener_enable(server->listener);
+    ef_http_connections_sweep(server->connections);
 }
 
 static int
 start_listening(struct ef_http_server *server, struct event_base *base, int fd)
 {
-    static const struct timeval interval = {.tv_usec = ACCEPT_AGAIN_MS * 1000};
-    server->accept_again = event_new(base, -1, EV_PERSIST, on_accept_again, server);
-    if (!server->accept_again || event_add(server->accept_again, &interval)) {
+    static const struct timeval interval = {.tv_usec = TICK_MS * 1000};
+    server->tick = event_new(base, -1, EV_PERSIST, on_tick, server);
+    if (!server->tick || event_add(server->tick, &interval)) {
         return -ENOMEM;
     }
     struct evhttp_bound_socket *bound = evhttp_accept_socket_with_handle(server->evhttp, fd);
@@ -378,14 +422,16 @@ start_listening(struct ef_http_server *server, struct event_base *base, int fd)
     }
     server->listener = evhttp_bound_socket_get_listener(bound);
     evconnlistener_set_error_cb(server->listener, on_accept_error);
+    ef_http_connections_set_listener(server->connections, server->listener);
     return 0;
 }
 
 static int
 start_evhttp(struct ef_http_server *server, struct event_base *base, int fd, struct ef_error *err)
 {
+    server->connections = ef_http_connections_create(base, on_connection_closed);
     server->evhttp = evhttp_new(base);
-    if (!server->evhttp) {
+    if (!server->evhttp || !server->connections) {
         return ef_error_set(err, -ENOMEM, "out of memory");
     }
     /* All methods reach us, so that we say which are allowed. Bodies a little
@@ -454,12 +500,13 @@ ef_http_server_destroy(struct ef_http_server *server)
     if (!server) {
         return;
     }
-    if (server->accept_again) {
-        event_free(server->accept_again);
+    if (server->tick) {
+        event_free(server->tick);
     }
     if (server->evhttp) {
         evhttp_free(server->evhttp); /* Calls on_connection_closed() for each that waits. */
     }
+    ef_http_connections_destroy(server->connections);
     while (server->requests) {
         struct ef_http_request *req = server->requests;
         server->requests = req->next;
@@ -507,7 +554,19 @@ ef_http_server_address(const struct ef_http_server *server)
 void
 ef_http_server_stats(const struct ef_http_server *server, struct ef_http_server_stats *stats)
 {
+    struct ef_http_connections_stats connections;
+    ef_http_connections_stats(server->connections, &connections);
     *stats = server->stats;
+    stats->connections_open = connections.open;
+    stats->connections_displaced = connections.displaced;
+    stats->connections_too_slow = connections.too_slow;
+    stats->connections_too_large = connections.too_large;
+}
+
+void
+ef_http_server_limit(struct ef_http_server *server, uint64_t max_connections)
+{
+    ef_http_connections_limit(server->connections, max_connections);
 }
 
 const char *
@@ -574,7 +633,7 @@ ef_http_body(struct ef_http_request *req, const char **data)
 static struct evhttp_connection *
 connection_of(const struct ef_http_request *req)
 {
-    return req->connected && req->evreq ? evhttp_request_get_connection(req->evreq) : NULL;
+    return req->connection && req->evreq ? evhttp_request_get_connection(req->evreq) : NULL;
 }
 
 const char *
@@ -624,7 +683,7 @@ ef_http_actor(const struct ef_http_request *req)
 void
 ef_http_add_reply_header(struct ef_http_request *req, const char *name, const char *value)
 {
-    if (req->connected && req->evreq) {
+    if (req->connection && req->evreq) {
         evhttp_add_header(evhttp_request_get_output_headers(req->evreq), name, value);
     }
 }

@@ -65,7 +65,10 @@ struct ef_http_route {
 enum {
     EF_HTTP_MAX_HEADER_BYTES = 65536, /* Request line (with the query) and headers. */
     EF_HTTP_MAX_BODY_BYTES = 1 << 20,
-    EF_HTTP_IDLE_TIMEOUT_S = 60, /* A client that neither sends nor takes anything is dropped. */
+    EF_HTTP_IDLE_TIMEOUT_S = 60,             /* A client that neither sends nor takes anything is dropped. */
+    EF_HTTP_WAIT_S = 30,                     /* For a whole request, from the connection or the last answer on. */
+    EF_HTTP_MAX_CONNECTIONS = 1024,          /* Unless ef_http_server_limit() says otherwise. */
+    EF_HTTP_MAX_UNANSWERED_BYTES = 16 << 20, /* Read and not answered, of all clients together. */
 };
 
 /* Listens on `address` ("127.0.0.1:8781", "[::1]:0", "unix:/path"): HTTPS with
@@ -79,6 +82,11 @@ int ef_http_server_create(struct event_base *base, const char *address, const st
 /* Closes all connections (streams get `gone`). Requests that were not yet
  * answered stay valid until they are, to no effect. NULL is fine. */
 void ef_http_server_destroy(struct ef_http_server *server);
+
+/* Serves at most `max_connections` clients at once (0: EF_HTTP_MAX_CONNECTIONS, or a
+ * quarter of the files that we may open), half of them from one address; what happens to
+ * those who are too many is said in http_connections.h. */
+void ef_http_server_limit(struct ef_http_server *server, uint64_t max_connections);
 
 /* Adds a table that ends with an entry without a method; it is borrowed, and
  * must outlive the server. `ctx` is handed to its handlers. */
@@ -101,6 +109,10 @@ const char *ef_http_server_address(const struct ef_http_server *server);
 struct ef_http_server_stats {
     uint64_t requests, client_errors, server_errors; /* All, 4xx, 5xx. */
     uint64_t streams_open, streams_cancelled;        /* Now; ended by the client. */
+    uint64_t connections_open;
+    uint64_t connections_displaced; /* Closed to make room for others. */
+    uint64_t connections_too_slow;  /* Closed for not asking, or for not taking the answer. */
+    uint64_t connections_too_large; /* Closed for sending too much at a time. */
 };
 void ef_http_server_stats(const struct ef_http_server *server, struct ef_http_server_stats *stats);
 

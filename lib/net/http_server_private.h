@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What http_server.c and http_stream.c share; nobody else includes it. */
+/* What the files of the HTTP server share; nobody else includes it. */
 #ifndef EF_NET_HTTP_SERVER_PRIVATE_H
 #define EF_NET_HTTP_SERVER_PRIVATE_H
 
 #include "net/address.h"
+#include "net/http_connections.h"
 #include "net/http_query.h"
 #include "net/http_server.h"
 
@@ -20,8 +21,9 @@ struct ef_http_server {
     struct event_base *base;
     struct evhttp *evhttp;
     struct evconnlistener *listener; /* The evhttp's. */
-    struct event *accept_again;      /* Enables the listener, now and then. */
-    const struct ef_tls *tls;        /* NULL: plain. */
+    struct event *tick;              /* Enables the listener and looks for slow clients, now and then. */
+    struct ef_http_connections *connections;
+    const struct ef_tls *tls; /* NULL: plain. */
     struct ef_net_address address;
     char address_text[EF_NET_ADDRESS_TEXT_SIZE];
     struct ef_http_table *tables;
@@ -40,10 +42,10 @@ struct ef_http_server {
 struct ef_http_stream;
 
 struct ef_http_request {
-    struct ef_http_server *server; /* NULL once it was destroyed. */
-    struct evhttp_request *evreq;  /* NULL if evhttp freed it. */
-    bool connected;                /* The client can still be answered. */
-    char actor[100];               /* See ef_http_set_actor(). */
+    struct ef_http_server *server;         /* NULL once it was destroyed. */
+    struct evhttp_request *evreq;          /* NULL if evhttp freed it. */
+    struct ef_http_connection *connection; /* NULL: the client can no longer be answered. */
+    char actor[100];                       /* See ef_http_set_actor(). */
     struct ef_http_query query;
     struct ef_http_stream *stream; /* NULL until ef_http_stream_start(). */
     struct ef_http_request *next, **prev;

@@ -49,7 +49,7 @@ ef_http_stream_start(struct ef_http_request *req, const char *content_type, ef_h
                      ef_http_gone *gone, void *ctx)
 {
     struct ef_http_stream *stream = calloc(1, sizeof *stream);
-    struct event *wake = req->connected ? evtimer_new(req->server->base, call_producer, req) : NULL;
+    struct event *wake = req->connection ? evtimer_new(req->server->base, call_producer, req) : NULL;
     if (!stream || !wake) { /* Without a client the producer must still be told. */
         free(stream);
         if (wake) {
@@ -74,6 +74,7 @@ on_drained(struct evhttp_connection *connection, void *arg)
 {
     struct ef_http_request *req = arg;
     req->stream->drained = true;
+    ef_http_connection_drained(req->connection);
     event_active(req->stream->wake, EV_TIMEOUT, 1);
 }
 
@@ -83,6 +84,7 @@ ef_http_stream_write(struct ef_http_request *req, struct evbuffer *data)
     /* An empty chunk would end the body. */
     if (evbuffer_get_length(data)) {
         req->stream->drained = false;
+        ef_http_connection_wrote(req->connection);
         evhttp_send_reply_chunk_with_cb(req->evreq, data, on_drained, req);
     }
 }

@@ -1,6 +1,7 @@
 if HAVE_CMOCKA
 EF_NET_TESTS = \
 	test/unit/net/test_http_client \
+	test/unit/net/test_http_connections \
 	test/unit/net/test_http_query \
 	test/unit/net/test_http_response \
 	test/unit/net/test_http_server \
@@ -19,6 +20,9 @@ test_unit_net_test_http_query_LDADD = $(EF_TEST_LDADD)
 test_unit_net_test_http_response_SOURCES = test/unit/net/test_http_response.c
 test_unit_net_test_http_response_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_net_test_http_response_LDADD = $(EF_TEST_LDADD)
+test_unit_net_test_http_connections_SOURCES = test/unit/net/test_http_connections.c
+test_unit_net_test_http_connections_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_net_test_http_connections_LDADD = $(EF_TEST_LDADD)
 test_unit_net_test_http_server_SOURCES = test/unit/net/test_http_server.c
 test_unit_net_test_http_server_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_net_test_http_server_LDADD = $(EF_TEST_LDADD)
