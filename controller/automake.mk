@@ -16,6 +16,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/api_status.c \
 	controller/api_switches.c \
 	controller/api_traces.c \
+	controller/api_webhooks.c \
 	controller/ask_analyzers.c controller/ask_analyzers.h \
 	controller/collection.c controller/collection.h \
 	controller/configuration.c controller/configuration.h \
@@ -86,7 +87,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/watch_causes.c controller/watch_causes.h \
 	controller/watch_faults.c controller/watch_faults.h \
 	controller/watch_switches.c controller/watch_switches.h \
-	controller/webhooks.c controller/webhooks.h \
+	controller/webhooks.c controller/webhooks.h controller/webhooks_read.c \
 	controller/write_behind.c controller/write_behind.h \
 	controller/watchers.c controller/watchers.h
 

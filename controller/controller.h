@@ -46,7 +46,7 @@ struct controller {
     struct alerts_kept *alerts_kept;
     struct events *events;
     struct event_streams *event_streams;
-    struct webhooks *webhooks; /* NULL: none. */
+    struct webhooks *webhooks;
     struct diagnoses *diagnoses;
     struct collection *collection;     /* NULL: without probers nobody asks. */
     struct watchers *watchers;         /* NULL: all are off. */
@@ -77,6 +77,7 @@ void api_switches_add(struct controller *c);
 void api_load_add(struct controller *c);
 void api_alerts_add(struct controller *c);
 void api_diagnoses_add(struct controller *c);
+void api_webhooks_add(struct controller *c);
 
 /* Adds GET /v1/openapi.json. */
 void api_openapi_add(struct controller *c);

@@ -233,6 +233,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
         c->switch_watch = switch_watch_start(c);
         c->rdma_watch = rdma_watch_start(c);
         c->webhooks = webhooks_start(c);
+        api_webhooks_add(c);
     }
     return rc;
 }

@@ -40,7 +40,7 @@ enum role
 role_needed(const char *method, const char *path)
 {
     static const char *const always_admin[] = {"/v1/tokens", "/v1/audit"};
-    static const char *const admin_changes[] = {"/v1/switches", "/v1/topology"};
+    static const char *const admin_changes[] = {"/v1/switches", "/v1/topology", "/v1/webhooks"};
     bool looks = !strcmp(method, "GET") || !strcmp(method, "HEAD");
     for (size_t i = 0; i < EF_ARRAY_SIZE(always_admin); i++) {
         if (is_below(path, always_admin[i])) {

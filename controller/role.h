@@ -9,7 +9,7 @@ enum role {
     ROLE_NONE,     /* Nothing. */
     ROLE_VIEWER,   /* Look: every GET but those of tokens and the audit log. */
     ROLE_OPERATOR, /* Ask for work: counters, debug sessions, probes, diagnoses, alerts. */
-    ROLE_ADMIN,    /* Change who and what there is: switches, topology, tokens. */
+    ROLE_ADMIN,    /* Change who and what there is: switches, topology, tokens, webhooks. */
 };
 
 const char *role_name(enum role role);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/log.h"
 #include "base/util.h"
@@ -18,14 +19,19 @@
 #include "controller/events.h"
 #include "net/http_client.h"
 
-enum { MAX_WEBHOOKS = 16, ANSWER_MS = 5000, FIRST_WAIT_S = 1, LONGEST_WAIT_S = 60, SIGNATURE_SIZE = 160 };
+enum { ANSWER_MS = 5000, FIRST_WAIT_S = 1, LONGEST_WAIT_S = 60, SIGNATURE_SIZE = 160 };
 
 struct webhook {
+    TAILQ_ENTRY(webhook) next;
     struct webhooks *all;
+    json_t
+        *document; /* {"name", "url", "kinds", "secret", "created"}; of the configuration without the first and last. */
+    const char *name; /* Of the document; of the configuration: `made_name`. */
+    char made_name[40];
     const json_t *kinds; /* NULL: all. */
-    const char *url, *secret;
-    char *server; /* The URL without its path, which may be a secret: all that is shown. */
-    const char *target;
+    const char *secret;  /* Or NULL. */
+    char *server;        /* The URL without its path, which may be a secret: all that is shown. */
+    const char *target;  /* The path; of the document. */
     struct event *timer;
     struct ef_http_call *call; /* One at a time. */
     uint64_t after;            /* The number of the last event that is dealt with. */
@@ -37,81 +43,8 @@ struct webhook {
 struct webhooks {
     struct controller *controller;
     struct events_listener *listener;
-    struct webhook list[MAX_WEBHOOKS];
-    size_t n;
+    TAILQ_HEAD(, webhook) list; /* Those of the configuration first. */
 };
-
-/* --- Configuration --------------------------------------------------------------- */
-
-/* The path of a URL, or "/": where "http://HOST:PORT" ends. */
-static const char *
-path_of(const char *url)
-{
-    const char *host = strstr(url, "://");
-    const char *slash = host ? strchr(host + 3, '/') : NULL;
-    return slash ? slash : "";
-}
-
-static int
-check_url(const struct doc_place *place, const char *url, struct ef_error *err)
-{
-    struct ef_error why = EF_ERROR_INIT;
-    const char *path = path_of(url);
-    char server[256];
-    snprintf(server, sizeof server, "%.*s", (int) (path - url), url);
-    if (strncmp(url, "http", 4) || (size_t) (path - url) >= sizeof server || ef_http_server_url_check(server, &why)) {
-        return doc_error(place, err, "%s", why.text[0] ? why.text : "is no http:// or https:// URL");
-    }
-    for (const char *p = path; *p; p++) {
-        if (*p <= ' ' || *p > '~') {
-            return doc_error(place, err, "has a character that is none of a URL's");
-        }
-    }
-    return 0;
-}
-
-static int
-check_kinds(const struct doc_place *place, struct ef_error *err)
-{
-    struct doc_place kinds;
-    if (doc_array(place, "kinds", false, &kinds, err)) {
-        return -EINVAL;
-    }
-    for (size_t i = 0; i < json_array_size(kinds.value); i++) {
-        struct doc_place kind = doc_element(&kinds, i);
-        if (!json_is_string(kind.value)) {
-            return doc_error(&kind, err, "is no kind of alert");
-        }
-    }
-    return 0;
-}
-
-int
-webhooks_read(const struct doc_place *root, json_t **list, struct ef_error *err)
-{
-    static const char *const known[] = {"url", "kinds", "secret", NULL};
-    struct doc_place places;
-    const char *url, *secret;
-    if (doc_array(root, "webhooks", false, &places, err)) {
-        return -EINVAL;
-    }
-    *list = places.value;
-    if (json_array_size(places.value) > MAX_WEBHOOKS) {
-        return doc_error(&places, err, "more than %d", MAX_WEBHOOKS);
-    }
-    for (size_t i = 0; i < json_array_size(places.value); i++) {
-        struct doc_place place = doc_element(&places, i);
-        if (doc_check_keys(&place, known, err) || doc_string(&place, "url", NULL, &url, err) ||
-            doc_string(&place, "secret", "none", &secret, err) || check_kinds(&place, err)) {
-            return -EINVAL;
-        }
-        struct doc_place url_place = doc_member(&place, "url");
-        if (check_url(&url_place, url, err)) {
-            return -EINVAL;
-        }
-    }
-    return 0;
-}
 
 /* --- Sending --------------------------------------------------------------------- */
 
@@ -235,11 +168,85 @@ static void
 on_event(void *ctx)
 {
     struct webhooks *all = ctx;
-    for (size_t i = 0; i < all->n; i++) {
-        if (!all->list[i].call && !event_pending(all->list[i].timer, EV_TIMEOUT, NULL)) {
-            try_again_in(&all->list[i], 0);
+    struct webhook *h;
+    TAILQ_FOREACH(h, &all->list, next)
+    {
+        if (!h->call && !event_pending(h->timer, EV_TIMEOUT, NULL)) {
+            try_again_in(h, 0);
         }
     }
+}
+
+/* --- Which there are ------------------------------------------------------------- */
+
+/* `document` is as webhook_check() wants it. Returns it at the end of the list, without a name. */
+static struct webhook *
+insert(struct webhooks *all, json_t *document)
+{
+    struct webhook *h = calloc(1, sizeof *h);
+    const char *url = json_string_value(json_object_get(document, "url"));
+    if (!h || !(h->timer = evtimer_new(all->controller->base, send_next, h))) {
+        abort(); /* Control path. */
+    }
+    h->all = all;
+    h->document = json_incref(document);
+    h->secret = json_string_value(json_object_get(document, "secret"));
+    h->kinds = json_object_get(document, "kinds");
+    h->target = webhook_path(url);
+    h->server = strndup(url, (size_t) (h->target - url));
+    h->wait_s = FIRST_WAIT_S;
+    h->after = events_newest(all->controller->events); /* What was before is no news. */
+    if (!h->server) {
+        abort(); /* Control path. */
+    }
+    TAILQ_INSERT_TAIL(&all->list, h, next);
+    return h;
+}
+
+static void
+webhook_free(struct webhook *h)
+{
+    TAILQ_REMOVE(&h->all->list, h, next);
+    ef_http_call_cancel(h->call);
+    event_free(h->timer);
+    free(h->server);
+    json_decref(h->document);
+    free(h);
+}
+
+static struct webhook *
+find(const struct webhooks *all, const char *name)
+{
+    struct webhook *h;
+    TAILQ_FOREACH(h, &all->list, next)
+    {
+        if (!strcmp(h->name, name)) {
+            return h;
+        }
+    }
+    return NULL;
+}
+
+static void
+on_row_changed(void *ctx, const char *name, json_t *document)
+{
+    static const char *const known[] = {"name", "url", "kinds", "secret", "created", NULL};
+    struct webhooks *all = ctx;
+    struct ef_error err = EF_ERROR_INIT;
+    struct doc_place place = {.value = document};
+    struct webhook *before = find(all, name);
+    if (before && before->name != before->made_name) {
+        webhook_free(before);
+    }
+    if (!document) {
+        return;
+    }
+    const char *own = json_string_value(json_object_get(document, "name"));
+    if (!own || strcmp(own, name) || webhook_check(&place, known, &err)) {
+        ef_log_warn("webhooks", "%.60s: a row that is no webhook: %s", name, err.text);
+        return;
+    }
+    insert(all, document)->name = own;
 }
 
 /* --- Life ------------------------------------------------------------------------ */
@@ -247,29 +254,22 @@ on_event(void *ctx)
 struct webhooks *
 webhooks_start(struct controller *c)
 {
-    const json_t *list = c->configuration.webhooks, *entry;
-    struct webhooks *all = json_array_size(list) ? calloc(1, sizeof *all) : NULL;
+    json_t *entry;
     size_t i;
+    struct webhooks *all = calloc(1, sizeof *all);
     if (!all) {
-        return NULL;
+        abort(); /* Control path, at the start. */
     }
     all->controller = c;
-    json_array_foreach(list, i, entry)
+    TAILQ_INIT(&all->list);
+    json_array_foreach(c->configuration.webhooks, i, entry)
     {
-        struct webhook *h = &all->list[all->n++];
-        h->all = all;
-        h->url = json_string_value(json_object_get(entry, "url"));
-        h->secret = json_string_value(json_object_get(entry, "secret"));
-        h->kinds = json_object_get(entry, "kinds");
-        h->target = path_of(h->url);
-        h->server = strndup(h->url, (size_t) (h->target - h->url));
-        h->wait_s = FIRST_WAIT_S;
-        h->timer = evtimer_new(c->base, send_next, h);
-        if (!h->server || !h->timer) {
-            abort(); /* Control path, at the start. */
-        }
+        struct webhook *h = insert(all, entry);
+        snprintf(h->made_name, sizeof h->made_name, "configuration:%zu", i);
+        h->name = h->made_name;
     }
     all->listener = events_listen(c->events, on_event, all);
+    state_watch(c->state, STATE_WEBHOOK, on_row_changed, all);
     return all;
 }
 
@@ -280,23 +280,40 @@ webhooks_stop(struct webhooks *all)
         return;
     }
     events_unlisten(all->controller->events, all->listener);
-    for (size_t i = 0; i < all->n; i++) {
-        ef_http_call_cancel(all->list[i].call);
-        event_free(all->list[i].timer);
-        free(all->list[i].server);
+    while (!TAILQ_EMPTY(&all->list)) {
+        webhook_free(TAILQ_FIRST(&all->list));
     }
     free(all);
+}
+
+/* --- Looking --------------------------------------------------------------------- */
+
+static json_t *
+show(const struct webhook *h)
+{
+    json_t *created = json_object_get(h->document, "created");
+    return json_pack("{s:s, s:s, s:O?, s:b, s:s, s:O?, s:I, s:I, s:I, s:s?}", "name", h->name, "url", h->server,
+                     "kinds", (json_t *) h->kinds, "signed", h->secret != NULL, "origin",
+                     h->name == h->made_name ? "configuration" : "added", "created", created, "sent",
+                     (json_int_t) h->sent, "failed", (json_int_t) h->failed, "missed", (json_int_t) h->missed, "error",
+                     h->error[0] ? h->error : NULL);
 }
 
 json_t *
 webhooks_show(const struct webhooks *all)
 {
     json_t *list = json_array();
-    for (size_t i = 0; all && i < all->n; i++) {
-        const struct webhook *h = &all->list[i];
-        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:s?}", "url", h->server, "sent",
-                                              (json_int_t) h->sent, "failed", (json_int_t) h->failed, "missed",
-                                              (json_int_t) h->missed, "error", h->error[0] ? h->error : NULL));
+    const struct webhook *h;
+    TAILQ_FOREACH(h, &all->list, next)
+    {
+        json_array_append_new(list, show(h));
     }
     return list;
+}
+
+json_t *
+webhooks_show_one(const struct webhooks *all, const char *name)
+{
+    const struct webhook *h = find(all, name);
+    return h ? show(h) : NULL;
 }

@@ -394,3 +394,68 @@ has_alerts() { [ "$(alerts "$1")" = "$2" ]; }
     wait_until 5 is_role c2 standby
     is_reply 503 c2 "/v1/alerts/$id/acknowledge" -d ''
 }
+
+start_receiver() {
+    python3 "$EF_SOURCE/test/system/hook_receiver.py" port received 0 3>&- &
+    echo $! >receiver.pid
+    wait_until 20 test -s port
+}
+
+received() { [ "$(jq -r '.body | fromjson | .subject + " " + .state' received | paste -sd' ')" = "$1" ]; }
+
+@test "webhooks that were added are kept, and their paths and secrets shown to nobody" {
+    start_switch s1
+    start_switch s2
+    start_state
+    start_receiver
+    configure '"unix:\($dir)/state.sock"'
+    jq '.webhooks = [{url: "http://127.0.0.1:9/of-the-file", kinds: ["drop"]}]' c1.json >c.json
+    mv c.json c1.json
+    add_link
+    set_link up
+    start_controller c1
+    wait_until 10 is_role c1 active
+    echo s3cret >key
+    run -0 efctl webhook add "http://127.0.0.1:$(cat port)/path-9f" --name pager --kind link --secret-file key
+    [ "$output" = "http://127.0.0.1:$(cat port) is told of alerts, as pager" ]
+    echo "http://127.0.0.1:9/path-9f" | efctl webhook add -
+    is_reply 409 c1 /v1/webhooks -d '{"name": "pager", "url": "http://127.0.0.1:9"}'
+    is_reply 400 c1 /v1/webhooks -d '{"url": "ftp://127.0.0.1/path-9f"}'
+    is_reply 400 c1 /v1/webhooks -d '{"url": "http://user:path-9f@127.0.0.1:9/"}'
+    run -1 grep -q path-9f reply
+    is_reply 400 c1 /v1/webhooks -d '{"url": "http://127.0.0.1:9", "name": "a b"}'
+    is_reply 400 c1 /v1/webhooks -d '{"url": "http://127.0.0.1:9", "kinds": [1]}'
+    is_reply 400 c1 /v1/webhooks -d '["http://127.0.0.1:9"]'
+    is_reply 409 c1 /v1/webhooks/configuration:0 -X DELETE
+    is_reply 404 c1 /v1/webhooks/other -X DELETE
+    kill_daemon c1 KILL
+    start_controller c1
+    wait_until 10 is_role c1 active
+    [ "$(efctl webhook --json | jq -r '.webhooks[] | select(.name == "pager") | [.origin, .signed, .kinds[0]] | join(" ")')" = "added true link" ]
+    set_link down
+    wait_until 20 received "s1-s2 open"
+    [ "$(jq -r .path received)" = /path-9f ]
+    jq -rj .body received >body
+    [ "$(jq -r .signature received)" = "sha256=$(openssl dgst -sha256 -hmac s3cret -r body | cut -d' ' -f1)" ]
+    # Nobody sees what was given.
+    for path in webhooks status 'audit?limit=1000'; do
+        ask c1 "/v1/$path" >>shown
+    done
+    run -1 grep -qE 'path-9f|s3cret|of-the-file' shown c1.log
+    run -0 efctl webhook remove pager
+    [ "$(efctl webhook --json | jq '.webhooks | length')" = 2 ]
+    set_link up
+    wait_until 10 has_alerts c1 "s1-s2 resolved"
+    kill_daemon c1 KILL
+    start_controller c1
+    wait_until 10 is_role c1 active
+    [ "$(ask c1 /v1/webhooks | jq '.webhooks | length')" = 2 ]
+    # No more than there can be.
+    local i
+    for ((i = 1; i < 16; i++)); do
+        is_reply 201 c1 /v1/webhooks -d "{\"url\": \"http://127.0.0.1:9\", \"name\": \"w$i\"}"
+    done
+    is_reply 409 c1 /v1/webhooks -d '{"url": "http://127.0.0.1:9"}'
+    [ "$(jq -r .error.code reply)" = too_many ]
+    received "s1-s2 open"
+}

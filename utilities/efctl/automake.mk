@@ -15,6 +15,7 @@ utilities_efctl_libefctl_a_SOURCES = \
 	utilities/efctl/probe.c utilities/efctl/probe_view.c \
 	utilities/efctl/audit.c \
 	utilities/efctl/token.c \
+	utilities/efctl/webhook.c \
 	utilities/efctl/status.c \
 	utilities/efctl/store.c \
 	utilities/efctl/store_parquet.c utilities/efctl/store_parquet.h \

@@ -21,6 +21,7 @@ efctl_view efctl_status_view;   /* GET /v1/status; ctx: the controller's URL, co
 
 efctl_view efctl_alerts_view;    /* GET /v1/alerts; ctx: the time now, struct ef_time * */
 efctl_view efctl_tokens_view;    /* GET /v1/tokens; ctx unused */
+efctl_view efctl_webhooks_view;  /* GET /v1/webhooks; ctx unused */
 efctl_view efctl_new_token_view; /* POST /v1/tokens; ctx unused */
 efctl_view efctl_audit_view;     /* GET /v1/audit; ctx unused */
 efctl_view efctl_alert_view;     /* GET /v1/alerts/ID; ctx unused */

@@ -198,6 +198,8 @@ small_views(void **state)
         {"status-empty", efctl_status_view},
         {"tokens", efctl_tokens_view},
         {"tokens-none", efctl_tokens_view},
+        {"webhooks", efctl_webhooks_view},
+        {"webhooks-none", efctl_webhooks_view},
         {"audit", efctl_audit_view},
     };
     for (size_t i = 0; i < EF_ARRAY_SIZE(cases); i++) {
