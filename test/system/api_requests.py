@@ -72,6 +72,13 @@ REQUESTS = {
         Ask(A, "GET /v1/health", 200),
         Ask(A, "GET /v1/health?reshuffler=r1", 200),
         Ask(C, "GET /v1/openapi.json", 200),
+        # Webhooks: one more than there can be; that of the configuration stays.
+        Ask(C, "POST /v1/webhooks", 201, {"name": "pager", "url": "http://127.0.0.1:9/x", "kinds": ["drop"]}),
+        Ask(C, "POST /v1/webhooks", 409, {"name": "pager", "url": "http://127.0.0.1:9/x"}),
+        Ask(C, "POST /v1/webhooks", 400, {"url": "ftp://127.0.0.1/x"}),
+        Ask(C, "GET /v1/webhooks", 200),
+        Ask(C, "DELETE /v1/webhooks/configuration:0", 409),
+        Ask(C, "DELETE /v1/webhooks/pager", 200),
         # Topology and switches.
         Ask(C, "GET /v1/topology", 200, save={"topology": []}),
         Ask(A, "GET /v1/topology", 200, waits=True),  # The controller sends it.

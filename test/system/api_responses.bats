@@ -37,7 +37,7 @@ configurations() {
         reshufflers: [{name: "r1", url: "unix:\($dir)/reshuffler.sock"}],
         probers: [{name: "p1", url: "unix:\($dir)/away.sock"}],
         everflow: {targets: ["10.255.255.1"], encap: "erspan3", classes: ["tcp_syn", "debug"]}}' >common.json
-    configuration controller '.database = "unix:\($dir)/state.sock"'
+    configuration controller '.database = "unix:\($dir)/state.sock" | .webhooks = [{url: "http://127.0.0.1:9/x", kinds: ["loop"]}]'
     configuration standby '.database = "unix:\($dir)/state.sock"'
     configuration guarded '.database = "unix:\($dir)/state.sock" | .access = {anonymous: "none"}'
     configuration limited '.access = {requests_per_s: 1, burst: 1}'
