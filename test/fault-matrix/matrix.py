@@ -90,6 +90,13 @@ def evidence_of(suite, alert):
     return documents
 
 
+def reasons_of(suite, document):
+    """The steps of the diagnoses that something said rests on."""
+    identifiers = [part["diagnosis"] for part in walk(document) if isinstance(part.get("diagnosis"), str)]
+    diagnoses = [suite.diagnosis(identifier) or {} for identifier in identifiers]
+    return [step["text"] for diagnosis in diagnoses for step in diagnosis.get("progress", [])]
+
+
 def alert_is_of(alert, since):
     """True if it was raised or seen again after `since`."""
     return (parse_time(alert.get("last")) or 0) >= since
@@ -106,6 +113,7 @@ class Run:
         self.first_hit = None
         self.times = {}  # detected, device, link, class -> seconds since 1970
         self.said, self.wrong, self.late = {}, set(), set()
+        self.why = {}  # Of what is wrong: the steps that led there.
         self.order = None
         self.is_over = False  # What is right comes too late now, what is wrong is wrong.
 
@@ -128,6 +136,8 @@ class Run:
         if not placement or finding.is_wrong(placement):
             is_late = self.previous and finding.names_something() and not finding.is_wrong(self.previous)
             (self.late if is_late else self.wrong).add(text)
+            if not is_late and text not in self.why:
+                self.why[text] = reasons_of(self.suite, documents)
             return
         if not any(called in kind for called in placements.CALLED[placement.kind]):
             return
@@ -184,14 +194,15 @@ class Run:
             self.suite.stop_diagnosis(self.order)
 
     def settle(self):
-        """Waits until nothing new is said and nothing is being diagnosed."""
+        """Waits until nothing is being diagnosed and nothing is said but of this fault,
+        which some watchers see for seconds yet: then that is ended by hand."""
         end = time.time() + SETTLE_S
         quiet_since, before = time.time(), None
         while time.time() < end:
             self.look()
             self.suite.resolve_alerts()
-            now = [len(self.suite.alerts()), [d["id"] for d in self.suite.running_diagnoses()]]
-            if now != before or now[1]:
+            now = [len(self.wrong), len(self.late), [d["id"] for d in self.suite.running_diagnoses()]]
+            if now != before or now[2]:
                 quiet_since, before = time.time(), now
             if time.time() - quiet_since >= QUIET_S:
                 return True
@@ -201,7 +212,7 @@ class Run:
     def result(self):
         placement, start = self.placement, self.first_hit
         said, late = set(self.said.values()), self.late - self.wrong
-        heard = {"said": sorted(said), "wrong": sorted(self.wrong), "late": sorted(late)}
+        heard = {"said": sorted(said), "wrong": sorted(self.wrong), "late": sorted(late), "why": self.why}
         if not placement:
             return {"fault": None, **heard}
         return {

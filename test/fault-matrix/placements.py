@@ -194,19 +194,21 @@ CALLED = {
     "switch-crash": {"switch"},
 }
 
+# In this order; what is called alike is kept apart, so that late news of one fault is
+# not taken for the next one.
 KINDS = {
     "blackhole": blackhole,
-    "random-drop": random_drop,
-    "size-drop": size_drop,
-    "corrupt": corrupt,
-    "mirror-loss": mirror_loss,
-    "loop": loop,
     "delay": delay,
-    "queue": queue,
-    "ecmp-skew": ecmp_skew,
+    "random-drop": random_drop,
     "pfc-storm": pfc_storm,
-    "rdma-nack": rdma_nack,
+    "size-drop": size_drop,
+    "ecmp-skew": ecmp_skew,
+    "corrupt": corrupt,
+    "queue": queue,
+    "loop": loop,
+    "mirror-loss": mirror_loss,
     "link-down": link_down,
+    "rdma-nack": rdma_nack,
     "switch-crash": switch_crash,
 }
 

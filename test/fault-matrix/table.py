@@ -75,6 +75,8 @@ def list_wrong(runs):
     for run in runs:
         for text in run["wrong"]:
             print("%s %s %s (%s): %s" % (run["label"], run["kind"], run["number"], run["fault"] or "no fault", text))
+            for step in run.get("why", {}).get(text, []):
+                print("    " + step)
 
 
 def list_times(runs):

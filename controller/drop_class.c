@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which packets are dropped; see drop_class.h. */
+#include <config.h>
+
+#include "controller/drop_class.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "base/util.h"
+#include "controller/collection.h"
+#include "controller/drop_lengths.h"
+#include "controller/drop_run.h"
+#include "controller/drop_verdict.h"
+
+enum {
+    N_PORT = 4,
+    LOOK_MS = 500,
+    STATISTICS_MS = 7000, /* So old may be what a switch says of itself. */
+};
+
+static void on_varied(void *ctx);
+
+static void
+end_pattern(struct drop *a)
+{
+    if (a->pattern.matters[DROP_SIZE] == DROP_MATTERS) {
+        drop_tell_so_far(a);
+        drop_lengths_start(a);
+    } else {
+        drop_finish_persistent(a);
+    }
+}
+
+static void
+retry_pattern(struct drop *a)
+{
+    drop_round_begin(a);
+    a->pattern.is_retry = true;
+    a->n_variations = drop_pattern_variations(&a->pattern, a->variations, EF_ARRAY_SIZE(a->variations));
+    if (!a->n_variations) {
+        end_pattern(a);
+        return;
+    }
+    drop_tell_so_far(a);
+    diagnosis_progress(a->d, "some took another way: %zu more variations", a->n_variations);
+    drop_round_add_variations(a, DROP_N_VARIED);
+    probe_round_start(a->round, on_varied, a);
+}
+
+/* --- Is the next switch heard at all? ---------------------------------------- */
+
+/* It is configured over its database, which does not go over the fabric. */
+static bool
+is_managed(const struct drop *a, const char *name)
+{
+    for (size_t i = 0; i < a->c->n_switches; i++) {
+        if (!strcmp(managed_switch_name(a->c->switches[i]), name)) {
+            return managed_switch_is_configured(a->c->switches[i]);
+        }
+    }
+    return false;
+}
+
+static void
+on_wait(evutil_socket_t fd, short what, void *ctx)
+{
+    struct drop *a = ctx;
+    static const struct timeval look = {0, LOOK_MS * 1000};
+    int64_t gathered = a->gathered, made = a->made;
+    collection_counts(a->c->collection, a->pattern.next, &gathered, &made);
+    bool is_late = ef_time_before(a->wait_until, ef_time_mono()) || !is_managed(a, a->pattern.next);
+    if (gathered != a->gathered) {
+        retry_pattern(a);
+    } else if (made != a->made) {
+        diagnosis_fail(a->d, "%s makes copies, but none arrives: nothing can be told of packets to it",
+                       a->pattern.next);
+    } else if (is_late) {
+        a->pattern.next_is_silent = true;
+        drop_pattern_solve(&a->pattern);
+        drop_finish_persistent(a);
+    } else {
+        evtimer_add(a->timer, &look);
+    }
+}
+
+/* Nothing of the next switch has come while all the variations were tried: either it
+ * gets nothing, or its copies get lost. It knows. */
+static bool
+waits_for_next(struct drop *a)
+{
+    int64_t gathered, made;
+    if (!a->pattern.next || a->pattern.seen[DROP_ALIVE].passed || a->pattern.beyond_link ||
+        !collection_counts(a->c->collection, a->pattern.next, &gathered, &made) || gathered != a->gathered) {
+        return false;
+    }
+    diagnosis_progress(a->d, "no copy of %s has come meanwhile: waiting for what it says itself", a->pattern.next);
+    a->wait_until = ef_time_add_ms(ef_time_mono(), STATISTICS_MS);
+    a->timer = evtimer_new(a->c->base, on_wait, a);
+    if (!a->timer) {
+        abort(); /* Control path. */
+    }
+    on_wait(-1, 0, a);
+    return true;
+}
+
+/* --- Other fields, other ports -------------------------------------------------- */
+
+static void
+on_varied(void *ctx)
+{
+    struct drop *a = ctx;
+    char what[256];
+    drop_round_keep(a);
+    if (drop_has_ended(a)) {
+        return;
+    }
+    drop_round_note(a, 0);
+    drop_pattern_text(&a->pattern, what, sizeof what);
+    diagnosis_progress(a->d, "dropped: %s", what);
+    if (a->pattern.is_retry) {
+        end_pattern(a);
+    } else if (!waits_for_next(a)) {
+        retry_pattern(a);
+    }
+}
+
+static void
+start_varying(struct drop *a)
+{
+    const char *next = a->pattern.next;
+    drop_round_begin(a);
+    if (next) {
+        collection_counts(a->c->collection, next, &a->gathered, &a->made);
+    }
+    a->n_variations = drop_pattern_variations(&a->pattern, a->variations, EF_ARRAY_SIZE(a->variations));
+    diagnosis_progress(a->d, "persistent: all %u probes like it were dropped at %s%s%s; varying fields, %zu ways",
+                       a->n_probed, a->at, next ? " before " : "", next ? next : "", a->n_variations);
+    drop_round_add_variations(a, DROP_N_VARIED);
+    probe_round_start(a->round, on_varied, a);
+}
+
+static void
+on_more_ports(void *ctx)
+{
+    struct drop *a = ctx;
+    drop_round_keep(a);
+    drop_round_note(a, 0);
+    start_varying(a);
+}
+
+/* Which link it is, other source ports tell, if some take another way: enough of them. */
+void
+drop_class_start(struct drop *a)
+{
+    size_t n = drop_pattern_more_ports(&a->pattern, a->variations, EF_ARRAY_SIZE(a->variations));
+    if (!n) {
+        start_varying(a);
+        return;
+    }
+    drop_round_begin(a);
+    a->n_variations = n;
+    diagnosis_progress(a->d,
+                       "persistent: all %u probes like it were dropped at %s; %zu more source ports, for other ways",
+                       a->n_probed, a->at, n);
+    drop_round_add_variations(a, N_PORT);
+    probe_round_start(a->round, on_more_ports, a);
+}
