@@ -8,7 +8,10 @@
 
 #include "base/util.h"
 
-enum { WINDOW = EF_COPY_SEQUENCE_WINDOW };
+enum {
+    WINDOW = EF_COPY_SEQUENCE_WINDOW,
+    AGAIN_STEP = 8, /* Numbers so far apart are in a row: some of them are lost. */
+};
 
 /* Further ahead than this is no loss but another counter. */
 #define MOST_AHEAD (1 << 24)
@@ -51,12 +54,33 @@ advance(struct ef_copy_sequence *s, uint32_t number, uint32_t ahead)
     ef_counter_add(&s->received, 1);
 }
 
+/* A duplicate: alone, or one of so many in a row that the switch has begun again. */
+static void
+again(struct ef_copy_sequence *s, uint32_t number)
+{
+    uint32_t step = number - s->again;
+    bool is_next = s->n_again && s->again_at == s->greatest && step && step <= AGAIN_STEP;
+    s->n_again = is_next ? s->n_again + 1 : 1;
+    s->again = number;
+    s->again_at = s->greatest;
+    ef_counter_add(&s->duplicates, 1);
+    if (s->n_again == EF_COPY_SEQUENCE_AGAIN) {
+        /* None of them was a duplicate. */
+        ef_counter_set(&s->duplicates, ef_counter_get(&s->duplicates) - s->n_again);
+        ef_counter_add(&s->made, s->n_again - 1);
+        ef_counter_add(&s->received, s->n_again - 1);
+        ef_counter_add(&s->restarts, 1);
+        s->n_again = 0;
+        begin(s, number);
+    }
+}
+
 /* Not ahead, and within the window. */
 static void
 fill_in(struct ef_copy_sequence *s, uint32_t number)
 {
     if (test_and_set(s, number)) {
-        ef_counter_add(&s->duplicates, 1);
+        again(s, number);
         return;
     }
     uint32_t before_first = s->first - number;

@@ -15,7 +15,9 @@
  * A switch that restarts begins again at 0. Two numbers in a row from far
  * outside the window, but near each other, are taken for that: what was made
  * before stays counted, and the account goes on from there. (After RFC 3550,
- * appendix A.1.) Numbers wrap at 2^32.
+ * appendix A.1.) So are EF_COPY_SEQUENCE_AGAIN numbers in a row, ascending, that all came
+ * before, while none is new: a switch that had not yet made more than the window
+ * holds. Numbers wrap at 2^32.
  *
  * One thread adds; any may read the account. A zeroed value is a fresh one. */
 #ifndef EF_PACKET_COPY_SEQUENCE_H
@@ -26,7 +28,7 @@
 
 #include "base/counter.h"
 
-enum { EF_COPY_SEQUENCE_WINDOW = 8192 };
+enum { EF_COPY_SEQUENCE_WINDOW = 8192, EF_COPY_SEQUENCE_AGAIN = 32 };
 
 struct ef_copy_account {
     uint64_t n_made;
@@ -45,6 +47,8 @@ struct ef_copy_sequence {
     bool has_begun, has_suspect;
     uint32_t first, greatest; /* Since the last restart. */
     uint32_t suspect;         /* The last number, if it was far outside. */
+    uint32_t again, again_at; /* The last duplicate, and what was the greatest then; */
+    uint32_t n_again;         /* so many in a row. */
     uint64_t seen[EF_COPY_SEQUENCE_WINDOW / 64];
 };
 

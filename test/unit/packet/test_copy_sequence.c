@@ -69,6 +69,45 @@ cases(void **state)
     }
 }
 
+/* A switch that restarts before it has made more copies than the window holds:
+ * nothing of what it makes then is lost, and none is a duplicate. */
+static void
+a_restart_within_the_window_is_one(void **state)
+{
+    enum { BEFORE = 5000, AFTER = 3000 };
+    struct ef_copy_sequence s = {0};
+    for (uint32_t i = 0; i < BEFORE; i++) {
+        ef_copy_sequence_add(&s, i);
+    }
+    for (uint32_t i = 0; i < AFTER; i += 1 + (i % 100 == 7)) { /* Some are lost. */
+        ef_copy_sequence_add(&s, i);
+    }
+    struct ef_copy_account a;
+    ef_copy_sequence_get(&s, &a);
+    assert_int_equal(a.n_restarts, 1);
+    assert_int_equal(a.n_duplicates, 0);
+    assert_int_equal(a.n_received, BEFORE + AFTER - AFTER / 100);
+    assert_int_equal(a.n_lost, AFTER / 100 - 1); /* What was lost before it was known, nobody knows. */
+}
+
+/* A network that sends everything twice, or some hundred of them again. */
+static void
+duplicates_are_no_restart(void **state)
+{
+    struct ef_copy_sequence s = {0};
+    for (uint32_t i = 0; i < 1000; i++) {
+        ef_copy_sequence_add(&s, i);
+        ef_copy_sequence_add(&s, i);
+    }
+    for (uint32_t i = 999; i > 0; i--) {
+        ef_copy_sequence_add(&s, i);
+    }
+    for (uint32_t i = 0; i < EF_COPY_SEQUENCE_AGAIN - 1; i++) {
+        ef_copy_sequence_add(&s, i);
+    }
+    check(&s, 1000, 1000, 1999 + EF_COPY_SEQUENCE_AGAIN - 1, 0, 0);
+}
+
 static uint32_t
 draw(uint64_t *seed)
 {
@@ -136,6 +175,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases),
+        cmocka_unit_test(a_restart_within_the_window_is_one),
+        cmocka_unit_test(duplicates_are_no_restart),
         cmocka_unit_test(streams_with_known_truth),
         cmocka_unit_test(any_numbers_leave_the_sums_right),
     };
