@@ -251,8 +251,16 @@ note_loss(struct switch_watch *w, const char *key, const json_t *entry, double g
     return l;
 }
 
+/* What was lost so far is known: only more than that is news. */
+static void
+forget_loss(struct switch_watch *w, const char *key, const json_t *entry)
+{
+    json_object_set(json_object_get(w->lost, key), "before", json_object_get(entry, "lost"));
+}
+
 /* A burst that overran something is no fault, and what a failed link or switch
- * loses is told by the alert of that: so losses are told when they go on. */
+ * loses is told by the alert of that: so losses are told when they go on. What an alert
+ * told of is not told again when somebody has resolved it. */
 static void
 look_at_loss(struct switch_watch *w, const json_t *entry, json_t *losing)
 {
@@ -266,12 +274,16 @@ look_at_loss(struct switch_watch *w, const json_t *entry, json_t *losing)
     }
     snprintf(key, sizeof key, "%s %s", analyzer ? "analyzer" : uplink ? "uplink" : "sequence", name);
     struct losing l = note_loss(w, key, entry, uplink ? STATISTICS_GAP_S : NUMBERS_GAP_S);
-    if (!l.is_over && alerts_active(w->controller->alerts, "copies", name)) {
+    bool has_cause = w->failure.ns && ef_time_diff_ns(ef_time_mono(), w->failure) < CAUSE_MS * EF_NS_PER_MS;
+    bool is_told = !l.is_over && alerts_active(w->controller->alerts, "copies", name);
+    if (is_told) {
         json_object_set_new(losing, name, json_true());
+    }
+    if (is_told || has_cause) {
+        forget_loss(w, key, entry);
         return;
     }
-    bool has_cause = w->failure.ns && ef_time_diff_ns(ef_time_mono(), w->failure) < CAUSE_MS * EF_NS_PER_MS;
-    if (has_cause || l.is_over || l.lost < FEW_LOST || l.for_ms < GOES_ON_MS) {
+    if (l.is_over || l.lost < FEW_LOST || l.for_ms < GOES_ON_MS) {
         return;
     }
     json_object_set_new(losing, name, json_true());

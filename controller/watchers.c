@@ -25,7 +25,7 @@ enum {
     LOOK_BACK_MS = 15000, /* A trace can be seen when its last copy is long enough ago. */
     MAX_TRACES = 500,     /* Of one look. */
     MAX_RUNNING = 4,      /* Diagnoses at the same time. */
-    AFTER_FAULT_MS = 30000,
+    AFTER_EXPLAINED_MS = 30000,
     AFTER_TRANSIENT_MS = 3000,
     AFTER_FAILURE_MS = 10000,
     TRANSIENT_TIMES = 3, /* So often within TRANSIENT_MS it is worth an alert. */
@@ -107,14 +107,17 @@ take_verdict(struct watchers *w, struct watch_case *c, const struct diagnosis *d
 {
     const json_t *verdict = diagnosis_verdict(d), *persistent = json_object_get(verdict, "persistent");
     struct ef_time now = ef_time_mono();
+    bool is_explained =
+        watch_causes_explain(w->controller->alerts, text_of(verdict, "device"), json_object_get(verdict, "link"));
     if (!verdict || !strcmp(text_of(verdict, "kind"), "none")) {
         c->not_before = ef_time_add_ms(now, AFTER_FAILURE_MS);
+    } else if (json_is_true(persistent) && is_explained) {
+        c->not_before = ef_time_add_ms(now, AFTER_EXPLAINED_MS);
     } else if (json_is_true(persistent)) {
         c->n_transient = 0;
-        c->not_before = ef_time_add_ms(now, AFTER_FAULT_MS);
+        c->not_before = ef_time_add_ms(now, AFTER_TRANSIENT_MS); /* Once its alert is over, else not at all. */
         watch_faults_take(w->faults, c->key, d);
-    } else if (is_doubtful(w, c) || watch_causes_explain(w->controller->alerts, text_of(verdict, "device"),
-                                                         json_object_get(verdict, "link"))) {
+    } else if (is_explained || is_doubtful(w, c)) {
         c->not_before = ef_time_add_ms(now, AFTER_TRANSIENT_MS);
     } else if (json_is_false(persistent)) {
         take_transient(w, c, d, now);

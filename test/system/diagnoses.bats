@@ -88,6 +88,19 @@ for i in range(int(sys.argv[3])):
     [ "$stderr" = "efctl: the alert is resolved" ]
 }
 
+@test "a fault that comes back is found at once" {
+    fault --kind blackhole --at spine2:leaf3 --match tcp
+    attempts h1 10.3.0.11 80 20
+    wait_until 30 alert_is '[.alerts[] | select(.subject == "spine2>leaf3")] | length == 1'
+    demo_fabric "$FABRIC" fault clear all
+    efctl alert resolve "$(active | jq -r '.alerts[0].id')"
+    idle() { api diagnoses | jq -e '[.diagnoses[] | select(.state == "running")] == []' >/dev/null; }
+    wait_until 30 idle
+    fault --kind blackhole --at spine2:leaf3 --match tcp
+    attempts h1 10.3.0.11 80 20
+    wait_until 20 alert_is '[.alerts[] | select(.subject == "spine2>leaf3")] | length == 1'
+}
+
 @test "random drops: the rate, with its interval" {
     fault --kind random-drop --rate 30% --at leaf1:spine2 --match tcp
     attempts h1 10.3.0.11 80 30
@@ -137,6 +150,25 @@ for i in range(int(sys.argv[3])):
     idle() { api diagnoses | jq -e '[.diagnoses[] | select(.state == "running")] == []' >/dev/null; }
     wait_until 60 idle
     active | jq -e '[.alerts[] | select(.kind == "drop" or .kind == "loop")] == []'
+}
+
+# lost_for SECONDS: what tells of lost copies of spine2 has not done so since then.
+lost_for() {
+    api status | jq -e --argjson s "$1" '[.watchers.lost_copies[] | select(.uplink == "spine2" or .sequence == "spine2").last_s_ago]
+        | length > 0 and all(. > $s)' >/dev/null
+}
+
+@test "that copies were lost is not told again when somebody has resolved it" {
+    fault --kind mirror-loss --at spine2 --rate 50% --seed 2
+    demo_fabric "$FABRIC" traffic start >&2
+    wait_until 60 alert_is '.alerts | any(.kind == "copies" and .subject == "spine2")'
+    demo_fabric "$FABRIC" fault clear all
+    # The switch's own statistics, 5 s old at most, have told of all that it lost.
+    wait_until 40 lost_for 6
+    efctl alert resolve "$(active | jq -r '.alerts[] | select(.kind == "copies" and .subject == "spine2").id')"
+    wait_until 40 lost_for 12
+    demo_fabric "$FABRIC" traffic stop >&2
+    alert_is '.alerts | all(.kind != "copies")'
 }
 
 @test "what is asked for wrongly is refused" {

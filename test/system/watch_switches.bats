@@ -58,7 +58,11 @@ copies_of() { efctl status --json | jq --arg address "$(jq -r --arg name "$1" '.
     fabric fault clear all
     wait_until 40 has switch resolved "spine1: *"
     [ -z "$(alerts switch open)" ]
+    # It numbers its copies anew, which are none that came before.
+    wait_until 40 began_anew spine1
 }
+of_switch() { efctl status --json | jq --arg address "$(jq -r --arg name "$1" '.switches[] | select(.name == $name).loopback' "$(demo_topology $NAME)")" "[.reshufflers[].switches[\$address].$2 // 0] | add"; }
+began_anew() { [ "$(of_switch "$1" restarts)" = 1 ] && [ "$(of_switch "$1" duplicates)" = 0 ]; }
 
 @test "copies that get lost are told of, and as what they are" {
     fabric fault add --kind mirror-loss --at leaf2 --rate 50% --seed 1
