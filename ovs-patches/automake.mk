@@ -38,7 +38,8 @@ EXTRA_DIST += \
 	ovs-patches/0026-everflow-Route-ICMP-time-exceeded-as-native-tunnels-.patch \
 	ovs-patches/0027-everflow-Take-copies-of-DPDK-packets-from-their-memo.patch \
 	ovs-patches/0028-tests-Check-more-reasons-of-drops-and-their-budget.patch \
-	ovs-patches/0029-everflow-Match-on-the-group-bit-only-for-ICMP-time-e.patch
+	ovs-patches/0029-everflow-Match-on-the-group-bit-only-for-ICMP-time-e.patch \
+	ovs-patches/0030-tests-Give-NORMAL-a-priority-of-its-own-in-tests-of-.patch
 
 # What it put on the wire: the contract with lib/packet.
 EXTRA_DIST += \
