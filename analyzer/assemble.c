@@ -159,9 +159,13 @@ open_trace(struct ef_assembler *a, const struct ef_copy_record *record)
     return trace;
 }
 
+/* What repeats a hop with other bytes is another packet that is equal in all that
+ * identifies it, or the same one corrupted. */
 static void
-add_duplicate(struct ef_open_trace *trace, const struct ef_copy_record *record)
+add_duplicate(struct ef_open_trace *trace, const struct ef_hop *hop, const struct ef_copy_record *record)
 {
+    const struct ef_integrity *a = &hop->integrity, *b = &record->hop.integrity;
+    trace->flags |= ef_integrity_changed(a, b) || ef_integrity_changed(b, a) ? EF_OPEN_MIXED : 0;
     trace->n_duplicates++;
     trace->duplicates_end.ns = EF_MAX(trace->duplicates_end.ns, record->hop.arrival.ns);
 }
@@ -176,8 +180,9 @@ add_one(struct ef_assembler *a, const struct ef_copy_record *record)
         return;
     }
     trace->last_stamp.ns = EF_MAX(trace->last_stamp.ns, record->stamp.ns);
-    if (ef_open_table_has_hop(&a->table, trace, &record->hop)) {
-        add_duplicate(trace, record);
+    const struct ef_hop *repeated = ef_open_table_find_hop(&a->table, trace, &record->hop);
+    if (repeated) {
+        add_duplicate(trace, repeated, record);
     } else if (!ef_open_table_add_hop(&a->table, trace, &record->hop)) {
         trace->flags |= EF_OPEN_HOPS_FULL;
         ef_counter_add(&a->counters.hops_full, 1);
@@ -261,6 +266,7 @@ fill_trace(const struct ef_assembler *a, const struct ef_open_trace *trace, stru
     out->n_bytes = trace->n_bytes;
     out->n_hops = trace->n_hops;
     out->hops_full = trace->flags & EF_OPEN_HOPS_FULL;
+    out->is_mixed = trace->flags & EF_OPEN_MIXED;
     out->copies_lost = a->last_loss.ns != INT64_MIN && a->last_loss.ns >= trace->first_stamp.ns - a->config.idle_ns;
     memcpy(out->bytes, trace->bytes, trace->n_bytes);
     ef_open_table_copy_hops(&a->table, trace, out->hops);

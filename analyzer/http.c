@@ -58,6 +58,8 @@ add_traces(struct ef_metrics *m, const struct ef_status *s)
         ef_metrics_value(m, (double) s->fates[i], "fate", ef_fate_names[i], NULL);
     }
     ef_metrics_single(m, "everflow_loops_total", "counter", "closed traces with a loop", (double) s->loops);
+    ef_metrics_single(m, "everflow_corrupt_total", "counter",
+                      "closed traces of packets that were corrupted on their way", (double) s->corrupt);
 }
 
 static void
@@ -186,6 +188,8 @@ add_load(struct ef_metrics *m, const struct ef_analyzer *analyzer)
     add_ports(m, ports, "everflow_port_bytes_total", "bytes", "bytes of these packets");
     add_links(m, links, "everflow_link_packets_total", "packets", "traced packets from one switch to the next");
     add_links(m, links, "everflow_link_bytes_total", "bytes", "bytes of these packets");
+    add_links(m, links, "everflow_link_corrupted_packets_total", "corrupted",
+              "of these, packets that were corrupted between the two");
     add_round_trips(m, links);
     json_decref(load);
 }

@@ -8,6 +8,7 @@
 
 #include "base/util.h"
 #include "packet/headers.h"
+#include "packet/probe_signature.h"
 #include "packet/switch_drop.h"
 
 /* When no packet has shown how long it takes. */
@@ -182,6 +183,88 @@ judge_fate(const struct ef_judge *judge, struct ef_trace *trace)
     return judge_missing_end(judge, trace, expected);
 }
 
+/* --- Corruption of what identifies a packet ------------------------------------ */
+
+/* So many right checksums of senders, and no more wrong ones than one of so many. */
+enum { SENT_RIGHT_LEAST = 32, SENT_RIGHT_PER_WRONG = 50, SENT_COUNTED_MOST = 1 << 20 };
+
+static bool
+has_signature(const struct ef_trace *trace)
+{
+    struct ef_packet p;
+    struct ef_probe_signature signature;
+    ef_packet_parse(&p, trace->bytes, trace->n_bytes, trace->wire_len);
+    return !ef_probe_signature_find(&p, &signature);
+}
+
+/* The switches of the packet's source; NULL: not known. */
+static const struct ef_last_hop *
+source_of(const struct ef_judge *judge, const struct ef_trace *trace)
+{
+    struct ef_packet p;
+    uint8_t address[16];
+    ef_packet_parse(&p, trace->bytes, trace->n_bytes, trace->wire_len);
+    if (p.inner_ip == EF_NO_LAYER) {
+        return NULL;
+    }
+    ef_ip_src(ef_packet_layer_data(&p, p.inner_ip), address);
+    return ef_last_hops_find(judge->last_hops, address);
+}
+
+/* Counts what hosts send, up to where it is certain enough; then the older half counts no more. */
+static void
+learn_sent(struct ef_judge *judge, bool is_wrong)
+{
+    *(is_wrong ? &judge->sent_wrong : &judge->sent_right) += 1;
+    if (judge->sent_right + judge->sent_wrong >= SENT_COUNTED_MOST) {
+        judge->sent_right /= 2;
+        judge->sent_wrong /= 2;
+    }
+}
+
+static bool
+is_sent_right(const struct ef_judge *judge)
+{
+    return judge->sent_right >= SENT_RIGHT_LEAST &&
+           (uint64_t) judge->sent_wrong * SENT_RIGHT_PER_WRONG <= judge->sent_right;
+}
+
+/* Whether the source's switch saw the packet, but its copy was lost. */
+static bool
+could_be_lost_before(const struct ef_judge *judge, const struct ef_trace *trace, const struct ef_last_hop *source)
+{
+    struct last_seen seen = {time_of(trace, &trace->hops[0]), ef_time_add_ns(trace->end, judge->report_ns)};
+    bool is_lost = trace->copies_lost || trace->hops_full;
+    for (unsigned i = 0; i < source->n_switches && !is_lost; i++) {
+        is_lost = ask(judge, source->switches[i], &seen, NULL) == EF_LOSS_SEEN;
+    }
+    return is_lost;
+}
+
+/* A trace that begins elsewhere than at its source, with a wrong checksum. */
+static void
+judge_beginning(struct ef_judge *judge, struct ef_trace *trace)
+{
+    struct ef_hop *first = &trace->hops[0];
+    bool is_wrong = first->integrity.payload == EF_PAYLOAD_WRONG, ip_is_wrong = first->integrity.ip_is_wrong;
+    bool is_sample = first->integrity.payload == EF_PAYLOAD_RIGHT && trace->id % LEARN_EVERY == 0;
+    if (!(is_wrong || ip_is_wrong || is_sample) || first->flags & EF_HOP_ENCAPSULATED) {
+        return;
+    }
+    const struct ef_last_hop *source = source_of(judge, trace);
+    if (!source || has_signature(trace)) {
+        return;
+    }
+    if (ef_last_hop_is(source, first->switch_address)) {
+        learn_sent(judge, is_wrong);
+    } else if ((ip_is_wrong || (is_wrong && is_sent_right(judge))) && !could_be_lost_before(judge, trace, source)) {
+        first->flags |= EF_HOP_CORRUPT;
+        trace->corrupt = true;
+    }
+}
+
+/* --- Entry ---------------------------------------------------------------------- */
+
 void
 ef_judge_trace(struct ef_judge *judge, struct ef_trace *trace)
 {
@@ -190,6 +273,12 @@ ef_judge_trace(struct ef_judge *judge, struct ef_trace *trace)
     enum ef_fate fate = judge_fate(judge, trace);
     trace->fate = (uint8_t) fate;
     ef_counter_add(&judge->fates[fate], 1);
+    if (judge->last_hops && trace->n_hops) {
+        judge_beginning(judge, trace);
+    }
+    if (trace->corrupt) {
+        ef_counter_add(&judge->corrupt, 1);
+    }
     if (judge->last_hops && fate != EF_FATE_LOOP && trace->id % LEARN_EVERY == 0) {
         ef_transit_table_learn(&judge->transits, trace);
     }

@@ -12,7 +12,13 @@
  *
  *     struct ef_judge judge = {.last_hops = last_hops, .losses = tables, .n_losses = n};
  *     ef_judge_init(&judge);
- *     ef_judge_trace(&judge, &trace);        // sets fate, has_expected, expected
+ *     ef_judge_trace(&judge, &trace);        // sets fate, has_expected, expected; perhaps corrupt
+ *
+ * A packet may be corrupted in what identifies it: then its trace ends before the
+ * link, and behind it begins another, with a wrong checksum, at a switch that is not
+ * its source's. That one is marked as corrupt at its first hop; but a wrong checksum of
+ * TCP, UDP or ICMP only where first hops at the source's switch show that hosts send right ones
+ * (a virtual host's may be left to a network card that is not there).
  *
  * One thread; the counters may be read by any. */
 #ifndef EF_ANALYZER_JUDGE_H
@@ -30,7 +36,9 @@ struct ef_judge {
     int64_t report_ns; /* So soon behind a packet's last copy a reshuffler has reported, unless it is dead. */
     bool may_learn;    /* `last_hops` may come later: the memory for it is taken. */
     struct ef_transit_table transits;
+    uint32_t sent_right, sent_wrong; /* Packets without a tunnel at their source's switch, by their checksum. */
     ef_counter fates[EF_N_FATES];
+    ef_counter corrupt; /* Traces. */
 };
 
 int ef_judge_init(struct ef_judge *judge); /* The rest; returns 0 or -ENOMEM. */

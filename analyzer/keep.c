@@ -79,7 +79,7 @@ ef_keep_deinit(struct ef_keep *keep)
 static bool
 is_abnormal(const struct ef_trace *trace)
 {
-    return trace->loop || trace->fate == EF_FATE_DROPPED || trace->fate == EF_FATE_EXPIRED ||
+    return trace->loop || trace->corrupt || trace->fate == EF_FATE_DROPPED || trace->fate == EF_FATE_EXPIRED ||
            trace->fate == EF_FATE_UNSURE;
 }
 

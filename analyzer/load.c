@@ -72,7 +72,7 @@ add_ports(struct port_lists *lists, const struct ef_analyzer *a, const struct ef
         uint32_t n = ef_load_table_n_ports(t);
         for (uint32_t i = 0; i < n; i++) {
             const struct ef_load_port *p = &t->ports[i];
-            struct ef_load_counts now = {ef_counter_get(&p->packets), ef_counter_get(&p->bytes)};
+            struct ef_load_counts now = ef_load_port_counts(p);
             add_port(lists, p, ef_load_span_of(span, EF_LOAD_PORTS, w, i, now));
         }
     }
@@ -86,7 +86,7 @@ add_copies(struct port_lists *lists, const struct ef_analyzer *a, const struct e
         uint32_t n = ef_switch_table_size(t);
         for (uint32_t i = 0; i < n; i++) {
             char address[INET6_ADDRSTRLEN];
-            struct ef_load_counts now = {ef_counter_get(&t->counts[i].copies), 0};
+            struct ef_load_counts now = {.packets = ef_counter_get(&t->counts[i].copies)};
             ef_address_format(t->counts[i].address, address);
             add_to(switch_entry(lists, address), "copies", ef_load_span_of(span, EF_LOAD_SWITCHES, s, i, now).packets);
         }
@@ -98,7 +98,7 @@ add_copies(struct port_lists *lists, const struct ef_analyzer *a, const struct e
 /* What all workers say of one link. */
 struct link_sum {
     const struct ef_load_link *link; /* Of the first of them. */
-    uint64_t packets, bytes;
+    uint64_t packets, bytes, corrupted;
     struct ef_histogram round_trips;
 };
 
@@ -154,11 +154,12 @@ sum_links(struct link_sums *s, const struct ef_analyzer *a, const struct ef_load
     for (unsigned w = 0; s->sums && w < a->n_workers; w++) {
         for (uint32_t i = 0; i < n_links[w]; i++) {
             const struct ef_load_link *link = &a->workers[w].load.links[i];
-            struct ef_load_counts now = {ef_counter_get(&link->packets), ef_counter_get(&link->bytes)};
+            struct ef_load_counts now = ef_load_link_counts(link);
             struct ef_load_counts counts = ef_load_span_of(span, EF_LOAD_LINKS, w, i, now);
             struct link_sum *sum = sum_of(s, link);
             sum->packets += counts.packets;
             sum->bytes += counts.bytes;
+            sum->corrupted += counts.corrupted;
             add_round_trips(&sum->round_trips, link);
         }
     }
@@ -190,6 +191,7 @@ links_json(const struct ef_analyzer *a, const struct ef_load_span *span, bool wi
         json_t *link = ends_json(s.sums[i].link);
         add_to(link, "packets", s.sums[i].packets);
         add_to(link, "bytes", s.sums[i].bytes);
+        add_to(link, "corrupted", s.sums[i].corrupted);
         if (with_round_trips && s.sums[i].round_trips.n) {
             json_object_set_new(link, "round_trips", ef_histogram_json(&s.sums[i].round_trips));
         }

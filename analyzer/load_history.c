@@ -76,11 +76,11 @@ part_counts(const struct ef_analyzer *a, enum ef_load_part part, unsigned owner,
     const struct ef_load_table *t = part == EF_LOAD_SWITCHES ? NULL : &a->workers[owner].load;
     switch (part) {
     case EF_LOAD_PORTS:
-        return (struct ef_load_counts){ef_counter_get(&t->ports[i].packets), ef_counter_get(&t->ports[i].bytes)};
+        return ef_load_port_counts(&t->ports[i]);
     case EF_LOAD_LINKS:
-        return (struct ef_load_counts){ef_counter_get(&t->links[i].packets), ef_counter_get(&t->links[i].bytes)};
+        return ef_load_link_counts(&t->links[i]);
     default:
-        return (struct ef_load_counts){ef_counter_get(&a->ingests[owner].switches.counts[i].copies), 0};
+        return (struct ef_load_counts){.packets = ef_counter_get(&a->ingests[owner].switches.counts[i].copies)};
     }
 }
 
@@ -201,5 +201,6 @@ ef_load_span_of(const struct ef_load_span *span, enum ef_load_part part, unsigne
     if (span->first) {
         first = read_counts(span->first, part, owner, i);
     }
-    return (struct ef_load_counts){last.packets - first.packets, last.bytes - first.bytes};
+    return (struct ef_load_counts){last.packets - first.packets, last.bytes - first.bytes,
+                                   last.corrupted - first.corrupted};
 }

@@ -27,10 +27,23 @@ enum {
 enum ef_load_part { EF_LOAD_PORTS, EF_LOAD_LINKS, EF_LOAD_SWITCHES };
 #define EF_N_LOAD_PARTS 3
 
-/* Of a switch `packets` are its copies, and there are no bytes. */
+/* Of a switch `packets` are its copies, and there are no bytes. Only of a link some are corrupted. */
 struct ef_load_counts {
-    uint64_t packets, bytes;
+    uint64_t packets, bytes, corrupted;
 };
+
+static inline struct ef_load_counts
+ef_load_port_counts(const struct ef_load_port *p)
+{
+    return (struct ef_load_counts){.packets = ef_counter_get(&p->packets), .bytes = ef_counter_get(&p->bytes)};
+}
+
+static inline struct ef_load_counts
+ef_load_link_counts(const struct ef_load_link *l)
+{
+    return (struct ef_load_counts){ef_counter_get(&l->packets), ef_counter_get(&l->bytes),
+                                   ef_counter_get(&l->corrupted)};
+}
 
 struct ef_load_reading;
 

@@ -166,6 +166,9 @@ count_link(struct ef_load_table *t, const struct ef_trace *trace, const struct e
     }
     ef_counter_add(&link->packets, 1);
     ef_counter_add(&link->bytes, trace->wire_len);
+    if (b->flags & EF_HOP_CORRUPT) {
+        ef_counter_add(&link->corrupted, 1);
+    }
 }
 
 /* Both copies are of one switch: by its clock, if it gave both their time. */

@@ -43,6 +43,7 @@ struct ef_load_link {
     EF_CACHE_ALIGNED uint8_t from[16];
     uint8_t to[16];
     ef_counter packets, bytes;
+    ef_counter corrupted; /* Of `packets`: at the one end they were right, at the other wrong. */
     ef_counter rtts, rtt_sum_ns, rtt_min_ns, rtt_max_ns; /* `rtt_min_ns` is 1 more than that; 0: none. */
     ef_counter rtt_buckets[EF_HISTOGRAM_BUCKETS];
 };

@@ -241,31 +241,31 @@ n_in_newest_chunk(const struct ef_open_trace *trace)
     return (trace->n_hops - EF_OPEN_INLINE_HOPS - 1u) % EF_OPEN_CHUNK_HOPS + 1;
 }
 
-static bool
-chunks_have_hop(const struct ef_open_table *t, const struct ef_open_trace *trace, const struct ef_hop *hop)
+static const struct ef_hop *
+find_in_chunks(const struct ef_open_table *t, const struct ef_open_trace *trace, const struct ef_hop *hop)
 {
     unsigned n = n_in_newest_chunk(trace);
     for (uint32_t c = trace->chunk; c != EF_OPEN_NONE; c = t->chunks[c].next) {
         for (unsigned i = 0; i < n; i++) {
             if (ef_hop_is_duplicate(&t->chunks[c].hops[i], hop)) {
-                return true;
+                return &t->chunks[c].hops[i];
             }
         }
         n = EF_OPEN_CHUNK_HOPS;
     }
-    return false;
+    return NULL;
 }
 
-bool
-ef_open_table_has_hop(const struct ef_open_table *t, const struct ef_open_trace *trace, const struct ef_hop *hop)
+const struct ef_hop *
+ef_open_table_find_hop(const struct ef_open_table *t, const struct ef_open_trace *trace, const struct ef_hop *hop)
 {
     uint8_t sought = signature(hop);
     for (unsigned i = 0; i < n_inline(trace); i++) {
         if (trace->signatures[i] == sought && ef_hop_is_duplicate(&trace->hops[i].hop, hop)) {
-            return true;
+            return &trace->hops[i].hop;
         }
     }
-    return trace->chunk != EF_OPEN_NONE && chunks_have_hop(t, trace, hop);
+    return trace->chunk != EF_OPEN_NONE ? find_in_chunks(t, trace, hop) : NULL;
 }
 
 void

@@ -21,12 +21,12 @@
 
 enum {
     EF_OPEN_INLINE_HOPS = 6, /* More hops than most paths have; the rest is in chunks. */
-    EF_OPEN_CHUNK_HOPS = 9,
+    EF_OPEN_CHUNK_HOPS = 8,
 };
 #define EF_OPEN_NONE UINT32_MAX
 
 /* Flags of an open trace. */
-enum { EF_OPEN_HOPS_FULL = 1 };
+enum { EF_OPEN_HOPS_FULL = 1, EF_OPEN_MIXED = 2 };
 
 struct ef_open_hop {
     EF_CACHE_ALIGNED struct ef_hop hop; /* A line of its own. */
@@ -98,8 +98,9 @@ void ef_open_table_remove(struct ef_open_table *t, uint32_t number);
 /* Appends a hop; false if the trace is at its limit or no chunk is left. */
 bool ef_open_table_add_hop(struct ef_open_table *t, struct ef_open_trace *trace, const struct ef_hop *hop);
 
-/* True if the trace has that hop already. */
-bool ef_open_table_has_hop(const struct ef_open_table *t, const struct ef_open_trace *trace, const struct ef_hop *hop);
+/* The hop of the trace that `hop` repeats, or NULL. */
+const struct ef_hop *ef_open_table_find_hop(const struct ef_open_table *t, const struct ef_open_trace *trace,
+                                            const struct ef_hop *hop);
 
 /* Copies the trace's hops, in no particular order, to `hops`. */
 void ef_open_table_copy_hops(const struct ef_open_table *t, const struct ef_open_trace *trace, struct ef_hop *hops);

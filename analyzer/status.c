@@ -61,6 +61,7 @@ add_worker(struct ef_status *s, const struct ef_worker *w)
     s->traces_closed += ef_counter_get(&c->closed);
     s->traces_opened += ef_counter_get(&c->opened);
     s->loops += ef_counter_get(&c->loops);
+    s->corrupt += ef_counter_get(&w->judge.corrupt);
     for (int i = 0; i < EF_N_FATES; i++) {
         s->fates[i] += ef_counter_get(&w->judge.fates[i]);
     }
@@ -257,7 +258,7 @@ ef_status_json(const struct ef_analyzer *analyzer)
     char oldest[EF_TIME_TEXT_SIZE];
     ef_time_format(s.store.oldest, oldest);
     return json_pack(
-        "{s:s, s:s, s:s, s:f, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s?, "
+        "{s:s, s:s, s:s, s:f, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s?, "
         "s:I, s:o, s:o, s:o, s:I, s:o, s:o?, s:o, s:s, s:I, s:I, s:s}",
         "role", "analyzer", "name", analyzer->config.name, "version", PACKAGE_VERSION, "uptime_s", s.uptime_s,
         "copies_received", (json_int_t) s.copies_received, "copies_assembled", (json_int_t) s.copies_assembled, "drops",
@@ -265,13 +266,14 @@ ef_status_json(const struct ef_analyzer *analyzer)
         (json_int_t) s.traces_capacity, "traces_closed", (json_int_t) s.traces_closed, "traces_stored",
         (json_int_t) s.store.n_stored, "traces_evicted", (json_int_t) s.store.n_evicted, "traces_refused",
         (json_int_t) s.store.n_refused, "index_bytes", (json_int_t) s.store.index_bytes, "loops", (json_int_t) s.loops,
-        "memory_bytes", (json_int_t) analyzer->plan.total, "memory_limit_bytes", (json_int_t) analyzer->plan.limit,
-        "resident_bytes", (json_int_t) s.resident_bytes, "memory", memory_json(analyzer, &s), "oldest",
-        s.store.has_oldest ? oldest : NULL, "queries_open", (json_int_t) s.store.n_queries, "sources",
-        sources_json(analyzer), "switches", ef_status_switches(analyzer), "fates", fates_json(&s), "loss_reports",
-        (json_int_t) s.loss_reports, "indexes", indexes_json(&s), "archive", archive_json(&s), "tails", tails_json(&s),
-        "keep", analyzer->keep.text, "traces_unkept", (json_int_t) s.traces_unkept, "counters", n_counters(analyzer),
-        "topology", ef_current_topology_digest(analyzer->topology));
+        "corrupt", (json_int_t) s.corrupt, "memory_bytes", (json_int_t) analyzer->plan.total, "memory_limit_bytes",
+        (json_int_t) analyzer->plan.limit, "resident_bytes", (json_int_t) s.resident_bytes, "memory",
+        memory_json(analyzer, &s), "oldest", s.store.has_oldest ? oldest : NULL, "queries_open",
+        (json_int_t) s.store.n_queries, "sources", sources_json(analyzer), "switches", ef_status_switches(analyzer),
+        "fates", fates_json(&s), "loss_reports", (json_int_t) s.loss_reports, "indexes", indexes_json(&s), "archive",
+        archive_json(&s), "tails", tails_json(&s), "keep", analyzer->keep.text, "traces_unkept",
+        (json_int_t) s.traces_unkept, "counters", n_counters(analyzer), "topology",
+        ef_current_topology_digest(analyzer->topology));
 }
 
 /* --- Health ---------------------------------------------------------------------- */

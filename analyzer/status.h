@@ -16,7 +16,7 @@
 struct ef_status {
     uint64_t copies_received, copies_assembled;
     uint64_t drops[EF_N_DROP_REASONS];
-    uint64_t traces_opened, traces_closed, traces_unkept, loops, traces_capacity;
+    uint64_t traces_opened, traces_closed, traces_unkept, loops, corrupt, traces_capacity;
     uint64_t fates[EF_N_FATES]; /* Of the traces closed. */
     uint64_t loss_reports;
     struct ef_trace_store_stats store;

@@ -84,7 +84,7 @@ ef_trace_columns_fill(struct ef_trace_columns *columns, const struct ef_trace *t
         .hops = trace->n_hops,
         .flags = (uint8_t) ((trace->debug ? EF_TRACE_FLAG_DEBUG : 0) | (trace->mux_hop ? EF_TRACE_FLAG_MUX : 0) |
                             (trace->fate == EF_FATE_DROPPED ? EF_TRACE_FLAG_DROP : 0) |
-                            (trace->loop ? EF_TRACE_FLAG_LOOP : 0)),
+                            (trace->loop ? EF_TRACE_FLAG_LOOP : 0) | (trace->corrupt ? EF_TRACE_FLAG_CORRUPT : 0)),
     };
     fill_packet(columns, trace);
 }

@@ -25,7 +25,8 @@ enum {
     EF_TRACE_FLAG_DROP = 4,
     EF_TRACE_FLAG_LOOP = 8,
     EF_TRACE_FLAG_NESTED = 16,
-    EF_TRACE_FLAGS_END = 32,
+    EF_TRACE_FLAG_CORRUPT = 32,
+    EF_TRACE_FLAGS_END = 64,
 };
 
 struct ef_trace_columns {

@@ -93,6 +93,7 @@ find_trace_field(const struct ef_field *field, struct holder *holder)
         {EF_COMPUTED_TRACE_DEBUG, EF_TRACE_FLAG_DEBUG, "flags", 1},
         {EF_COMPUTED_TRACE_DROP, EF_TRACE_FLAG_DROP, "flags", 1},
         {EF_COMPUTED_TRACE_MUX, EF_TRACE_FLAG_MUX, "flags", 1},
+        {EF_COMPUTED_TRACE_CORRUPT, EF_TRACE_FLAG_CORRUPT, "flags", 1},
     };
     for (size_t i = 0; i < EF_ARRAY_SIZE(fields); i++) {
         if (fields[i].computed == field->computed) {

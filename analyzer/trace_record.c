@@ -215,8 +215,10 @@ ef_trace_record_unpack(const uint8_t *record, struct ef_time start, uint64_t id,
         at = get_address(at, trace->expected, fixed.flags & EXPECTED_IS_IPV4);
     }
     at = get(at, trace->bytes, trace->n_bytes);
+    trace->corrupt = trace->is_mixed = false;
     for (unsigned i = 0; i < trace->n_hops; i++, at += hop_bytes(fixed.layout)) {
         get_hop(at, &trace->hops[i], fixed.layout);
+        trace->corrupt |= trace->hops[i].flags & EF_HOP_CORRUPT;
     }
 }
 

@@ -452,6 +452,7 @@ ef_trace_of_row(const struct ef_trace_row *r, struct ef_trace *t)
     const struct ef_hop_row *hops = r->hops.elements;
     for (unsigned i = 0; i < t->n_hops; i++) {
         hop_of_row(i ? t->hops[i - 1].arrival : t->start, &hops[i], &t->hops[i]);
+        t->corrupt |= hops[i].flags & EF_HOP_CORRUPT;
     }
     t->end.ns = (int64_t) ((uint64_t) latest_arrival(t).ns + (uint64_t) r->last_copy_ns);
     int len = join_packet(t, r, t->bytes);

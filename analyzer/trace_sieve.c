@@ -11,7 +11,7 @@
 #include "packet/headers.h"
 #include "store/archive/byte_buffer.h"
 
-enum { MAX_SOURCES = 5 };
+enum { MAX_SOURCES = 6, N_FLAGS = 6 };
 
 /* From which columns of the archive each column in memory follows. */
 static const struct {
@@ -29,7 +29,9 @@ static const struct {
     {"dstport", {{"dstport", false}}, true},
     {"tcp_flags", {{"tcp_flags", false}}, true},
     {"protocol", {{"proto", false}, {"srcport", false}, {"tcp_flags", false}, {"icmp_type", false}}, false},
-    {"flags", {{"loop", false}, {"debug", false}, {"fate", false}, {"mux_hop", false}, {"nested", false}}, false},
+    {"flags",
+     {{"loop", false}, {"debug", false}, {"fate", false}, {"mux_hop", false}, {"nested", false}, {"flags", true}},
+     false},
     {"hops", {{"depth", true}}, false},
     {"latency_ns", {{"after_ns", true}, {"delay_ns", true}, {"switch_clock", false}}, false},
 };
@@ -85,11 +87,22 @@ protocol_of(const struct ef_trace_row *row)
 }
 
 static uint8_t
-flags_of(bool debug, bool mux, bool drop, bool loop, bool nested)
+flags_of(bool debug, bool mux, bool drop, bool loop, bool nested, bool corrupt)
 {
     return (uint8_t) ((debug ? EF_TRACE_FLAG_DEBUG : 0) | (mux ? EF_TRACE_FLAG_MUX : 0) |
                       (drop ? EF_TRACE_FLAG_DROP : 0) | (loop ? EF_TRACE_FLAG_LOOP : 0) |
-                      (nested ? EF_TRACE_FLAG_NESTED : 0));
+                      (nested ? EF_TRACE_FLAG_NESTED : 0) | (corrupt ? EF_TRACE_FLAG_CORRUPT : 0));
+}
+
+static bool
+is_corrupt(const struct ef_trace_row *row)
+{
+    const struct ef_hop_row *hops = row->hops.elements;
+    uint8_t all = 0;
+    for (uint32_t i = 0; i < row->hops.n; i++) {
+        all |= hops[i].flags;
+    }
+    return all & EF_HOP_CORRUPT;
 }
 
 void
@@ -105,7 +118,8 @@ ef_trace_columns_of_row(const struct ef_trace_row *row, struct ef_trace_columns 
         .tcp_flags = row->has_tcp ? row->tcp_flags : 0,
         .protocol = protocol_of(row),
         .hops = (uint8_t) EF_MIN(row->hops.n, (uint32_t) UINT8_MAX),
-        .flags = flags_of(row->debug, row->mux_hop, row->fate == EF_FATE_DROPPED, row->loop, row->nested),
+        .flags =
+            flags_of(row->debug, row->mux_hop, row->fate == EF_FATE_DROPPED, row->loop, row->nested, is_corrupt(row)),
     };
     if (row->has_ip) {
         memcpy(c->src, row->src, sizeof c->src);
@@ -225,21 +239,30 @@ may_be(const struct ef_parquet_reader *reader, unsigned group, const char *name,
     return is_set ? has_it : has_others;
 }
 
+/* True if a hop in the group may be corrupt. */
+static bool
+may_be_corrupt(const struct ef_parquet_reader *reader, unsigned group)
+{
+    struct span span;
+    return !read_span(reader, group, &(struct source){"flags", true}, &span) || span.max >= EF_HOP_CORRUPT;
+}
+
 /* Some combination of what the columns can be is in the ranges of `flags`. */
 static bool
 are_flags_possible(const struct ef_parquet_reader *reader, unsigned group, const struct ef_term *term)
 {
-    bool can[2][5];
+    bool can[2][N_FLAGS];
     for (int set = 0; set < 2; set++) {
         can[set][0] = may_be(reader, group, "debug", set, 1);
         can[set][1] = may_be(reader, group, "mux_hop", !set, 0);
         can[set][2] = may_be(reader, group, "fate", set, EF_FATE_DROPPED);
         can[set][3] = may_be(reader, group, "loop", set, 1);
         can[set][4] = may_be(reader, group, "nested", set, 1);
+        can[set][5] = !set || may_be_corrupt(reader, group);
     }
     for (unsigned value = 0; value < EF_TRACE_FLAGS_END; value++) {
         bool ok = is_in_ranges(term, value, value);
-        for (unsigned bit = 0; ok && bit < 5; bit++) {
+        for (unsigned bit = 0; ok && bit < N_FLAGS; bit++) {
             ok = can[value >> bit & 1][bit];
         }
         if (ok) {

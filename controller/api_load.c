@@ -26,7 +26,7 @@ struct list_spec {
 static const struct list_spec load_lists[] = {
     {"switches", {"switch"}, {"copies", "packets", "bytes"}},
     {"ports", {"switch", "port", "direction"}, {"packets", "bytes"}},
-    {"links", {"from", "to"}, {"packets", "bytes"}},
+    {"links", {"from", "to"}, {"packets", "bytes", "corrupted"}},
 };
 
 static const struct list_spec latency_list = {"links", {"from", "to"}, {NULL}};

@@ -251,6 +251,9 @@ collect_trace(struct collector *c, const struct ef_filter_trace *trace, enum ef_
     case EF_COMPUTED_TRACE_MUX:
         add(c, trace->mux);
         break;
+    case EF_COMPUTED_TRACE_CORRUPT:
+        add(c, trace->corrupt);
+        break;
     case EF_COMPUTED_TRACE_PROBE:
         add(c, trace->probe);
         break;

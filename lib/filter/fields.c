@@ -170,6 +170,7 @@ static const struct ef_field fields[] = {
     {COMPUTED("trace.debug", TRACE_DEBUG, "a hop carried the debug bit"), TRACE, BOOLEAN},
     {COMPUTED("trace.drop", TRACE_DROP, "it was dropped on its way"), TRACE, BOOLEAN},
     {COMPUTED("trace.mux", TRACE_MUX, "it was put into a tunnel on its way"), TRACE, BOOLEAN},
+    {COMPUTED("trace.corrupt", TRACE_CORRUPT, "its bytes changed on its way"), TRACE, BOOLEAN},
     {COMPUTED("trace.probe", TRACE_PROBE, "it has a guided probe's signature"), TRACE, BOOLEAN},
     {COMPUTED("trace.missing", TRACE_MISSING, "hops that are missing, by the TTL"), TRACE, NUMBER(32)},
     {COMPUTED("trace.latency_us", TRACE_LATENCY, "first to last hop, in microseconds"), TRACE,

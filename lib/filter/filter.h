@@ -34,6 +34,7 @@ struct ef_filter_trace {
     bool debug;          /* trace.debug: a hop carried the debug bit */
     bool drop;           /* trace.drop: it was dropped on its way */
     bool mux;            /* trace.mux: it was put into a tunnel on its way */
+    bool corrupt;        /* trace.corrupt: its bytes changed on its way */
     bool probe;          /* trace.probe: it has a guided probe's signature */
     uint32_t n_missing;  /* trace.missing: hops that are missing */
     uint64_t latency_ns; /* trace.latency_us: first to last hop */

@@ -7,6 +7,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/packet/headers.h \
 	lib/packet/hole_finder.c lib/packet/hole_finder.h \
 	lib/packet/identity.c lib/packet/identity.h \
+	lib/packet/integrity.c lib/packet/integrity.h \
 	lib/packet/ipv6_chain.c lib/packet/ipv6_chain.h \
 	lib/packet/loss_report.c lib/packet/loss_report.h \
 	lib/packet/packet.c lib/packet/packet.h lib/packet/packet_internal.h \

@@ -62,6 +62,7 @@ ef_hop_of_copy(struct ef_hop *hop, const struct ef_copy *copy, const struct ef_p
     hop->sequence = copy->has_sequence ? copy->sequence : 0;
     hop->flags = hop_flags(copy, packet);
     hop->drop = copy->switch_drop;
+    ef_integrity_of(packet, &hop->integrity);
     if (packet->n_layers > 0) {
         memcpy(hop->src_mac, packet->data + 6, sizeof hop->src_mac);
     }
@@ -220,6 +221,27 @@ find_missing(struct ef_trace *trace)
     trace->n_missing = (uint8_t) EF_MIN(n, UINT8_MAX);
 }
 
+/* A retransmission may be equal in all that identifies a packet, and its checksum is
+ * right as well; without one that is, it cannot be told from a corrupted packet. */
+static bool
+is_proven(const struct ef_integrity *before, const struct ef_integrity *after)
+{
+    return before->payload == EF_PAYLOAD_RIGHT || (after->ip_is_wrong && !before->ip_is_wrong);
+}
+
+static void
+find_corruption(struct ef_trace *trace)
+{
+    for (int i = 1; i < trace->n_hops; i++) {
+        const struct ef_integrity *before = &trace->hops[i - 1].integrity;
+        struct ef_hop *hop = &trace->hops[i];
+        if (ef_integrity_changed(before, &hop->integrity) && (!trace->is_mixed || is_proven(before, &hop->integrity))) {
+            hop->flags |= EF_HOP_CORRUPT;
+            trace->corrupt = true;
+        }
+    }
+}
+
 static void
 find_mux(struct ef_trace *trace)
 {
@@ -242,6 +264,8 @@ ef_trace_finish(struct ef_trace *trace, uint8_t debug_dscp)
     trace->debug = dscp & debug_dscp;
     order_hops(trace, all & EF_HOP_ENCAPSULATED);
     trace->loop = has_loop(trace);
+    trace->corrupt = false;
+    find_corruption(trace);
     find_missing(trace);
     find_mux(trace);
 }

@@ -19,6 +19,7 @@
 
 #include "base/time.h"
 #include "packet/copy.h"
+#include "packet/integrity.h"
 #include "packet/packet.h"
 
 enum {
@@ -35,6 +36,7 @@ enum {
     EF_HOP_HAS_IP = 16,       /* ttl, outer_ttl, dscp and ecn are valid. */
     EF_HOP_ENCAPSULATED = 32, /* The packet was inside another IP packet here. */
     EF_HOP_TRUNCATED = 64,
+    EF_HOP_CORRUPT = 128, /* Since the hop before; of the first, before it. See ef_trace_finish(). */
 };
 
 /* One switch's view of the packet. */
@@ -49,8 +51,9 @@ struct ef_hop {
     uint8_t outer_ttl; /* Of the outermost; the same if not encapsulated. */
     uint8_t dscp, ecn; /* Of the outermost, which is what switches act on. */
     uint8_t flags;
-    uint8_t depth; /* IP packets around the innermost one. */
-    uint8_t drop;  /* Why the switch dropped the packet (packet/switch_drop.h), 0: it did not. */
+    uint8_t depth;                 /* IP packets around the innermost one. */
+    uint8_t drop;                  /* Why the switch dropped the packet (packet/switch_drop.h), 0: it did not. */
+    struct ef_integrity integrity; /* Only until the verdicts are given: nobody keeps it. */
 };
 
 /* What became of the packet, as far as the copies tell. */
@@ -77,6 +80,8 @@ struct ef_trace {
     uint8_t n_hops;                        /* At `hops`. */
     bool loop;                             /* See ef_trace_finish(). */
     bool debug;                            /* A hop carried the debug mark. */
+    bool corrupt;                          /* A hop is EF_HOP_CORRUPT. */
+    bool is_mixed;                         /* Several packets that nothing tells apart are in it: see there. */
     bool switch_clock;                     /* All hops carry switch times: latencies are from them. */
     bool hops_full;                        /* There were more than EF_TRACE_MAX_HOPS. */
     bool copies_lost;                      /* The analyzer lost copies meanwhile: a hop may be missing. */
@@ -119,6 +124,10 @@ bool ef_hop_is_duplicate(const struct ef_hop *a, const struct ef_hop *b);
  *
  * Missing: where the TTL of one IP header falls by more than one between two hops, the switches
  * between them sent no copy, or it was lost.
+ *
+ * Corrupt: a hop that the packet cannot have reached from the one before without
+ * a change of bytes that nobody may change (packet/integrity.h). Where no checksum
+ * proves it, the trace must be of one packet only: `is_mixed` says that it is not.
  *
  * Mux: a plain hop is followed by an encapsulated one, that is, somebody put the
  * packet into a tunnel there, such as a load balancer (a Mux) beside a switch. */

@@ -198,6 +198,9 @@ put_hop(struct ef_json_text *j, const struct ef_trace *trace, unsigned index)
     ef_json_bool(j, hop->flags & EF_HOP_ENCAPSULATED);
     EF_JSON_LITERAL(j, ",\"truncated\":");
     ef_json_bool(j, hop->flags & EF_HOP_TRUNCATED);
+    if (hop->flags & EF_HOP_CORRUPT) {
+        EF_JSON_LITERAL(j, ",\"corrupt\":true");
+    }
     if (hop->drop) {
         EF_JSON_LITERAL(j, ",\"drop_reason\":");
         ef_json_string(j, ef_switch_drop_name(hop->drop));
@@ -245,6 +248,8 @@ put_verdicts(struct ef_json_text *j, const struct ef_trace *trace)
     ef_json_u64(j, trace->n_duplicates);
     EF_JSON_LITERAL(j, ",\"loop\":");
     ef_json_bool(j, trace->loop);
+    EF_JSON_LITERAL(j, ",\"corrupt\":");
+    ef_json_bool(j, trace->corrupt);
     EF_JSON_LITERAL(j, ",\"debug\":");
     ef_json_bool(j, trace->debug);
     EF_JSON_LITERAL(j, ",\"hops_full\":");

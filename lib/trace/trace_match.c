@@ -20,6 +20,7 @@ trace_fields(const struct ef_trace *trace, const struct ef_packet *packet)
         .debug = trace->debug,
         .drop = trace->fate == EF_FATE_DROPPED,
         .mux = trace->mux_hop,
+        .corrupt = trace->corrupt,
         .probe = !ef_probe_signature_find(packet, &signature),
         .n_missing = trace->n_missing,
         .latency_ns = latency_ns > 0 ? (uint64_t) latency_ns : 0,

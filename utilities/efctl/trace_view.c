@@ -101,6 +101,10 @@ add_verdict(struct efctl_table *table, const json_t *trace)
     bool loop = efctl_get_bool(trace, "loop"), full = efctl_get_bool(trace, "hops_full");
     efctl_table_cell(table, EFCTL_BAD, "%s", loop ? "LOOP" : "");
     efctl_table_append(table, EFCTL_PLAIN, "%s", loop ? ", " : "");
+    if (efctl_get_bool(trace, "corrupt")) {
+        efctl_table_append(table, EFCTL_BAD, "CORRUPTED");
+        efctl_table_append(table, EFCTL_PLAIN, ", ");
+    }
     add_fate(table, trace);
     efctl_table_append(table, EFCTL_PLAIN, "%s%" PRId64 " hop%s", full ? "more than " : "", n_hops,
                        n_hops == 1 ? "" : "s");
@@ -225,6 +229,9 @@ add_marks(struct efctl_table *table, const json_t *hops, size_t index)
     if (reason) {
         snprintf(text, sizeof text, "DROPPED: %s", reason);
         add_mark(table, EFCTL_BAD, &any, text);
+    }
+    if (efctl_get_bool(hop, "corrupt")) {
+        add_mark(table, EFCTL_BAD, &any, index ? "CORRUPTED since the hop before" : "CORRUPTED before");
     }
     if (before >= 0) {
         snprintf(text, sizeof text, "same switch as hop %d", before + 1);

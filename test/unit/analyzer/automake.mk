@@ -5,6 +5,7 @@ EF_ANALYZER_TESTS = \
 	test/unit/analyzer/test_assemble \
 	test/unit/analyzer/test_clock \
 	test/unit/analyzer/test_counting \
+	test/unit/analyzer/test_judge \
 	test/unit/analyzer/test_last_hops \
 	test/unit/analyzer/test_load_history \
 	test/unit/analyzer/test_loss_table \
@@ -56,6 +57,10 @@ test_unit_analyzer_test_archiver_LDADD = $(EF_ANALYZER_TEST_LDADD)
 test_unit_analyzer_test_counting_SOURCES = test/unit/analyzer/test_counting.c
 test_unit_analyzer_test_counting_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_analyzer_test_counting_LDADD = $(EF_ANALYZER_TEST_LDADD)
+
+test_unit_analyzer_test_judge_SOURCES = test/unit/analyzer/test_judge.c
+test_unit_analyzer_test_judge_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_analyzer_test_judge_LDADD = $(EF_ANALYZER_TEST_LDADD)
 
 test_unit_analyzer_test_last_hops_SOURCES = test/unit/analyzer/test_last_hops.c
 test_unit_analyzer_test_last_hops_CPPFLAGS = $(EF_TEST_CPPFLAGS)

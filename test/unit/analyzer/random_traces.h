@@ -112,6 +112,8 @@ make_hop(struct ef_trace *t, unsigned i, uint64_t *random)
         hop->sequence = (uint32_t) next_random(random);
     }
     hop->drop = below(random, 20) == 0;
+    hop->flags |= below(random, 20) == 0 ? EF_HOP_CORRUPT : 0;
+    t->corrupt |= hop->flags & EF_HOP_CORRUPT;
     hop->src_mac[5] = (uint8_t) i;
 }
 
@@ -222,6 +224,8 @@ static const char *const trace_tests[] = {
     "trace.drop in {0, 1}",
     "trace.mux == 1",
     "trace.mux",
+    "trace.corrupt",
+    "trace.corrupt == 0 && trace.drop",
     "trace.missing == %u",
     "trace.missing",
     "trace.latency_us > %u",

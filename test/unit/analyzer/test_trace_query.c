@@ -342,7 +342,7 @@ an_explanation_says_how(void **state)
         const char *question, *parts[3];
     } cases[] = {
         {"ip.src == 10.0.0.3 && ip.ttl > 60",
-         {"\"filter\":\"flags in {16..31} || src in {10.0.0.3}\"", "\"columns_decide\":false"}},
+         {"\"filter\":\"flags in {16..31, 48..63} || src in {10.0.0.3}\"", "\"columns_decide\":false"}},
         {"!(ip.src == 10.0.0.3) || tcp", {"\"filter\":\"\""}},
         {"trace.loop && !(trace.hops > 5)", {"\"columns_decide\":true", "\"traces_looked_at\":0"}},
         {"switch == ::2", {"\"index\":\"trace\"", "\"scanned\":1}"}},

@@ -56,6 +56,9 @@ make_trace(struct ef_trace *t, const uint8_t *bytes, uint32_t len, uint32_t wire
         memcpy(copy.switch_address, &any, 3);
         struct ef_time arrival = {t->start.ns + (int64_t) (any >> 45)};
         ef_hop_of_copy(&t->hops[i], &copy, &p, arrival);
+        t->hops[i].integrity = (struct ef_integrity){0}; /* Nobody keeps it. */
+        t->hops[i].flags |= any & 128 && any & 256 ? EF_HOP_CORRUPT : 0;
+        t->corrupt |= t->hops[i].flags & EF_HOP_CORRUPT;
         if (any & 64) {
             t->hops[i].ttl--;
             t->hops[i].src_mac[5]++;

@@ -382,7 +382,7 @@ field_names_can_be_listed(void **state)
     for (const char *name; (name = ef_filter_field_name(EF_FILTER_CONDITION, n_condition, &help)); n_condition++) {
         assert_true(!strncmp(name, "trace.", 6) || !strcmp(name, "switch"));
     }
-    assert_true(n_packet > 80 && n_condition == 11);
+    assert_true(n_packet > 80 && n_condition == 12);
 }
 
 int

@@ -1,6 +1,7 @@
 if HAVE_CMOCKA
 PACKET_TESTS = test/unit/packet/test_packet \
 	test/unit/packet/test_identity \
+	test/unit/packet/test_integrity \
 	test/unit/packet/test_copy \
 	test/unit/packet/test_copy_sequence \
 	test/unit/packet/test_loss_report \
@@ -21,6 +22,9 @@ test_unit_packet_test_packet_LDADD = $(EF_TEST_LDADD)
 test_unit_packet_test_identity_SOURCES = test/unit/packet/test_identity.c $(PACKET_SAMPLES)
 test_unit_packet_test_identity_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
 test_unit_packet_test_identity_LDADD = $(EF_TEST_LDADD)
+test_unit_packet_test_integrity_SOURCES = test/unit/packet/test_integrity.c
+test_unit_packet_test_integrity_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_packet_test_integrity_LDADD = $(EF_TEST_LDADD)
 test_unit_packet_test_copy_SOURCES = test/unit/packet/test_copy.c $(PACKET_SAMPLES)
 test_unit_packet_test_copy_CPPFLAGS = $(PACKET_TEST_CPPFLAGS)
 test_unit_packet_test_copy_LDADD = $(EF_TEST_LDADD)

@@ -349,6 +349,67 @@ hops_take_the_fields_of_copy_and_packet(void **state)
     assert_memory_equal(hop.src_mac, buf + 6, 6);
 }
 
+/* --- Corruption ------------------------------------------------------------------ */
+
+/* A trace of `n` switches, whose copies of one packet are from what is at `bytes` but for a byte
+ * that differs from switch `from` on. `way` may make all of them unverifiable. */
+enum way { VERIFIABLE, WRONG_FROM_THE_START, CUT, IP_HEADER };
+
+static struct ef_trace
+trace_with_change(enum way way, unsigned n, unsigned from, bool is_mixed)
+{
+    uint8_t bytes[200];
+    struct ef_build b;
+    struct ef_trace t;
+    ef_build_start(&b, bytes, sizeof bytes);
+    ef_build_eth(&b);
+    ef_build_ipv4(&b, "10.1.0.11", "10.4.0.11");
+    ef_build_tcp(&b, 1, 2, EF_TCP_SYN);
+    ef_build_payload(&b, NULL, 100);
+    uint32_t len = (uint32_t) ef_build_finish(&b);
+    memset(&t, 0, sizeof t);
+    bytes[50] ^= way == WRONG_FROM_THE_START ? 0x80 : 0;
+    for (unsigned i = 0; i < n; i++) {
+        struct ef_packet p;
+        struct ef_copy copy = {.switch_address = {[10] = 0xff, 0xff, 10, 255, 0, (uint8_t) (i + 1)}};
+        bytes[way == IP_HEADER ? 15 : 60] ^= i == from ? 0x20 : 0;
+        ef_packet_parse(&p, bytes, way == CUT ? 80 : len, len);
+        ef_hop_of_copy(&t.hops[t.n_hops++], &copy, &p, (struct ef_time){(int64_t) i});
+        bytes[22]--; /* The TTL; its checksum is counted up (RFC 1141). */
+        ef_store_be16(bytes + 24, (uint16_t) (ef_load_be16(bytes + 24) + 0x100));
+    }
+    t.is_mixed = is_mixed;
+    ef_trace_finish(&t, 1);
+    return t;
+}
+
+static void
+a_change_between_two_hops_is_corruption(void **state)
+{
+    for (int way = VERIFIABLE; way <= IP_HEADER; way++) {
+        for (unsigned n = 1; n < 6; n++) {
+            for (unsigned from = 0; from <= n; from++) {
+                struct ef_trace t = trace_with_change((enum way) way, n, from, false);
+                bool is_there = from > 0 && from < n; /* Else no copy is from before it, or none from behind. */
+                assert_int_equal(t.corrupt, is_there);
+                for (unsigned i = 0; i < n; i++) {
+                    assert_int_equal(t.hops[i].flags & EF_HOP_CORRUPT ? 1 : 0, is_there && i == from);
+                }
+            }
+        }
+    }
+}
+
+/* Packets that nothing tells apart, such as retransmissions, differ in what no checksum covers. */
+static void
+of_several_packets_only_a_checksum_proves_it(void **state)
+{
+    assert_true(trace_with_change(VERIFIABLE, 3, 2, true).corrupt);
+    assert_true(trace_with_change(IP_HEADER, 3, 2, true).corrupt);
+    assert_false(trace_with_change(WRONG_FROM_THE_START, 3, 2, true).corrupt);
+    assert_false(trace_with_change(CUT, 3, 2, true).corrupt);
+}
+
 int
 main(void)
 {
@@ -368,6 +429,8 @@ main(void)
         cmocka_unit_test(the_debug_mark_is_one_of_the_bits),
         cmocka_unit_test(sixty_four_hops_are_ordered),
         cmocka_unit_test(hops_take_the_fields_of_copy_and_packet),
+        cmocka_unit_test(a_change_between_two_hops_is_corruption),
+        cmocka_unit_test(of_several_packets_only_a_checksum_proves_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

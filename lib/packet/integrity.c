@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checksums of packets on their way; see integrity.h. On the path of every copy. */
+#include <config.h>
+
+#include "packet/integrity.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "packet/headers.h"
+
+/* Where the congestion bits of a RoCEv2 header are, from the UDP header on: the first
+ * byte of a word of the sum. */
+enum { UDP_BTH_CONGESTION = EF_UDP_LEN + 4 };
+
+/* --- Sums -------------------------------------------------------------------- */
+
+/* The words of the sum are taken as they lie in memory: a sum in the other byte
+ * order is the same sum with its bytes swapped (RFC 1071, section 2). Four times
+ * two of them at once. */
+static EF_ALWAYS_INLINE uint64_t
+add_bytes(uint64_t sum, const uint8_t *at, uint32_t n)
+{
+    uint64_t words;
+    uint64_t low = 0, high = 0;
+    for (; n >= sizeof words; at += sizeof words, n -= (uint32_t) sizeof words) {
+        memcpy(&words, at, sizeof words);
+        low += words & UINT32_MAX;
+        high += words >> 32;
+    }
+    if (n) {
+        words = 0;
+        memcpy(&words, at, n);
+        low += words & UINT32_MAX;
+        high += words >> 32;
+    }
+    return sum + low + high;
+}
+
+static EF_ALWAYS_INLINE uint16_t
+fold(uint64_t sum)
+{
+    sum = (sum & UINT32_MAX) + (sum >> 32);
+    sum = (sum & UINT32_MAX) + (sum >> 32);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return sum == 0xffff ? 0 : (uint16_t) sum; /* Two names of one number. */
+}
+
+/* --- The payload -------------------------------------------------------------- */
+
+struct payload {
+    const uint8_t *ip, *at;
+    uint32_t len, n; /* As the IP header says, and what there is of it. */
+    bool is_ipv6, is_plain;
+};
+
+/* Where the payload of the innermost IP packet is; false if it cannot be told. */
+static EF_ALWAYS_INLINE bool
+find_payload(const struct ef_packet *p, struct payload *found)
+{
+    const struct ef_layer *layer = &p->layers[p->inner_ip];
+    const uint8_t *ip = p->data + layer->offset;
+    bool is_ipv6 = layer->proto == EF_PROTO_IPV6;
+    uint32_t end = is_ipv6 ? EF_IPV6_LEN + (uint32_t) ef_load_be16(ip + 4) : ef_ipv4_total_len(ip);
+    uint32_t start = layer->header_len, there = EF_MIN(p->len, (uint32_t) UINT16_MAX) - layer->offset;
+    if (layer->flags & EF_LAYER_CUT || end <= start || there <= start) {
+        return false;
+    }
+    *found = (struct payload){
+        .ip = ip,
+        .at = ip + start,
+        .len = end - start,
+        .n = EF_MIN(end, there) - start,
+        .is_ipv6 = is_ipv6,
+        .is_plain = is_ipv6 ? start == EF_IPV6_LEN : start == EF_IPV4_LEN && !ef_ipv4_is_fragment(ip),
+    };
+    return true;
+}
+
+static EF_ALWAYS_INLINE uint64_t
+pseudo_header(const struct payload *payload, uint8_t proto)
+{
+    uint64_t sum = (uint64_t) htons((uint16_t) payload->len) + htons(proto);
+    return payload->is_ipv6 ? add_bytes(sum, payload->ip + 8, 32) : add_bytes(sum, payload->ip + 12, 8);
+}
+
+/* What has to be added to the payload's sum before a right one is 0. Returns false
+ * if the payload has no checksum that can be verified. */
+static EF_ALWAYS_INLINE bool
+rest_of_sum(const struct ef_packet *p, const struct payload *payload, uint64_t *rest)
+{
+    *rest = 0;
+    if (!payload->is_plain || payload->n < payload->len || p->inner_l4 == EF_NO_LAYER) {
+        return false;
+    }
+    switch (p->layers[p->inner_l4].proto) {
+    case EF_PROTO_TCP:
+        *rest = pseudo_header(payload, EF_IPPROTO_TCP);
+        return true;
+    case EF_PROTO_UDP:
+        *rest = pseudo_header(payload, EF_IPPROTO_UDP);
+        return ef_udp_checksum(payload->at) && ef_udp_len(payload->at) == payload->len &&
+               !ef_packet_has(p, EF_PROTO_BTH);
+    case EF_PROTO_ICMP:
+        return !payload->is_ipv6;
+    case EF_PROTO_ICMPV6:
+        *rest = pseudo_header(payload, EF_IPPROTO_ICMPV6);
+        return payload->is_ipv6;
+    default:
+        return false;
+    }
+}
+
+/* One's complement: to take away is to add the complement. */
+static uint64_t
+without_congestion_bits(const struct ef_packet *p, const struct payload *payload, uint64_t sum)
+{
+    if (!ef_packet_has(p, EF_PROTO_BTH) || p->inner_l4 == EF_NO_LAYER || payload->n <= UDP_BTH_CONGESTION) {
+        return sum;
+    }
+    return sum + (uint16_t) ~htons((uint16_t) (payload->at[UDP_BTH_CONGESTION] << 8));
+}
+
+/* --- Entry --------------------------------------------------------------------- */
+
+void
+ef_integrity_of(const struct ef_packet *p, struct ef_integrity *out)
+{
+    struct payload payload;
+    uint64_t rest;
+    *out = (struct ef_integrity){0};
+    if (p->inner_ip == EF_NO_LAYER) {
+        return;
+    }
+    const struct ef_layer *ip = &p->layers[p->inner_ip];
+    if (ip->proto == EF_PROTO_IPV4 && !(ip->flags & EF_LAYER_CUT)) {
+        out->ip_is_wrong = fold(add_bytes(0, p->data + ip->offset, ip->header_len));
+    }
+    if (!find_payload(p, &payload)) {
+        return;
+    }
+    bool is_protected = rest_of_sum(p, &payload, &rest);
+    uint64_t sum = add_bytes(is_protected ? rest : 0, payload.at, payload.n);
+    out->sum = fold(without_congestion_bits(p, &payload, sum));
+    out->n_bytes = (uint16_t) payload.n;
+    out->payload = (uint8_t) (!is_protected ? EF_PAYLOAD_UNPROTECTED : out->sum ? EF_PAYLOAD_WRONG : EF_PAYLOAD_RIGHT);
+}
+
+bool
+ef_integrity_changed(const struct ef_integrity *before, const struct ef_integrity *after)
+{
+    if (after->ip_is_wrong && !before->ip_is_wrong) {
+        return true;
+    }
+    switch (after->payload) {
+    case EF_PAYLOAD_WRONG:
+        return before->payload == EF_PAYLOAD_RIGHT ||
+               (before->payload == EF_PAYLOAD_WRONG && before->sum != after->sum);
+    case EF_PAYLOAD_UNPROTECTED:
+        return before->payload == EF_PAYLOAD_UNPROTECTED && before->n_bytes == after->n_bytes &&
+               before->sum != after->sum;
+    default:
+        return false;
+    }
+}
