@@ -25,6 +25,9 @@ controller_libcontroller_a_SOURCES = \
 	controller/diagnoses.c controller/diagnoses.h \
 	controller/diagnosis_apps.c \
 	controller/counter_keeper.c controller/counter_keeper.h \
+	controller/debug_capacity.c controller/debug_capacity.h \
+	controller/debug_match.c controller/debug_match.h \
+	controller/debug_settings.c controller/debug_settings.h \
 	controller/document.c controller/document.h \
 	controller/drop_app.c controller/drop_app.h controller/drop_run.c controller/drop_run.h \
 	controller/drop_place.c controller/drop_place.h controller/drop_persistence.c controller/drop_persistence.h \

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/parse_number.h"
+#include "controller/debug_settings.h"
 #include "controller/document.h"
 #include "controller/everflow_rules.h"
 #include "controller/webhooks.h"
@@ -435,8 +436,9 @@ read_database(const struct doc_place *root, const struct ef_tls *tls, char **out
 static int
 read_document(const struct doc_place *root, const char *file, struct configuration *c, struct ef_error *err)
 {
-    static const char *const known[] = {"listen", "topology", "analyzers", "reshufflers", "probers",  "everflow",
-                                        "tls",    "database", "watchers",  "access",      "webhooks", NULL};
+    static const char *const known[] = {"listen",   "topology", "analyzers", "reshufflers", "probers",
+                                        "everflow", "tls",      "database",  "watchers",    "access",
+                                        "webhooks", "capacity", NULL};
     struct ef_error why = EF_ERROR_INIT;
     struct ef_net_address address;
     const char *topology;
@@ -451,6 +453,10 @@ read_document(const struct doc_place *root, const char *file, struct configurati
         give_tls(root, "probers", c->probers, c->n_probers, c->tls, err) || read_everflow(root, &c->everflow, err) ||
         read_watchers(root, c->n_probers, &c->watchers, err) || read_access(root, file, c, err) ||
         webhooks_read(root, &c->webhooks, err)) {
+        return -EINVAL;
+    }
+    const struct debug_collectors collectors = {c->analyzers, c->reshufflers, c->n_analyzers, c->n_reshufflers};
+    if (debug_settings_read(root, &collectors, &c->capacity, err)) {
         return -EINVAL;
     }
     if (ef_net_address_parse(c->listen, &address, &why)) {

@@ -26,6 +26,7 @@
 
 #include "base/error.h"
 #include "controller/access.h"
+#include "controller/debug_capacity.h"
 #include "net/tls.h"
 
 /* A daemon that we ask. */
@@ -69,6 +70,7 @@ struct configuration {
     struct everflow_settings everflow;
     struct watcher_settings watchers;
     struct access_settings access;
+    struct debug_load capacity; /* Of all that collects copies; see debug_settings.h. */
     json_t *webhooks; /* Borrowed; see webhooks.h. NULL: none. */
 };
 
