@@ -64,3 +64,7 @@ test_bench_bench_probe_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test -DEF_TEST_
 test_bench_bench_probe_LDADD = guided-prober/libprober.a $(EF_LIBS)
 EXTRA_DIST += test/bench/ovs/bench-ovs test/bench/ovs/packets.py
 EXTRA_DIST += test/bench/many_switches
+BENCHES += test/bench/bench_api
+test_bench_bench_api_SOURCES = test/bench/bench_api.c test/bench/api_daemons.h test/bench/api_load.h test/bench/bench.h
+test_bench_bench_api_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/test
+test_bench_bench_api_LDADD = $(EF_LIBS)
