@@ -13,8 +13,10 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "controller/collection.h"
 #include "controller/controller.h"
 #include "controller/document.h"
+#include "controller/rule_sets.h"
 #include "net/ovsdb_remotes.h"
 #include "packet/packet.h"
 
@@ -111,10 +113,27 @@ read_source_ip(const struct doc_place *root, const struct ef_ovsdb_remotes *remo
                : 0;
 }
 
+/* The names of the ports towards hosts, which no topology tells of such a switch. */
+static int
+read_edge_ports(const struct doc_place *root, struct ef_error *err)
+{
+    struct doc_place list;
+    if (doc_array(root, "edge_ports", false, &list, err)) {
+        return -EINVAL;
+    }
+    for (size_t i = 0; i < json_array_size(list.value); i++) {
+        struct doc_place port = doc_element(&list, i);
+        if (!json_is_string(port.value) || !json_string_length(port.value)) {
+            return doc_error(&port, err, "is no name of a port");
+        }
+    }
+    return 0;
+}
+
 static int
 read_order(const struct controller *c, const json_t *order, json_t **document, struct ef_error *err)
 {
-    static const char *const known[] = {"ovsdb", "name", "source_ip", NULL};
+    static const char *const known[] = {"ovsdb", "name", "source_ip", "edge_ports", NULL};
     struct doc_place root = {.value = (json_t *) order}, name_place = doc_member(&root, "name");
     const char *ovsdb, *name;
     struct ef_ovsdb_remotes remotes;
@@ -127,7 +146,10 @@ read_order(const struct controller *c, const json_t *order, json_t **document, s
     rc = rc ? rc : doc_string(&root, "name", source_ip, &name, err);
     rc = rc ? rc : check_name(&name_place, name, err);
     rc = rc ? rc : check_is_new(c, name, source_ip, err);
-    *document = rc ? NULL : json_pack("{s:s, s:s, s:s}", "name", name, "ovsdb", ovsdb, "source_ip", source_ip);
+    rc = rc ? rc : read_edge_ports(&root, err);
+    *document = rc ? NULL
+                   : json_pack("{s:s, s:s, s:s, s:O*}", "name", name, "ovsdb", ovsdb, "source_ip", source_ip,
+                               "edge_ports", json_object_get(order, "edge_ports"));
     return rc;
 }
 
@@ -160,6 +182,7 @@ publish(struct added_switches *added)
     }
     c->n_switches = n + added->n;
     c->topology.n_added = added->n;
+    collection_follow_switches(c->collection);
 }
 
 static void
@@ -198,6 +221,7 @@ fill_node(struct added_switch *s, const char *name)
     s->node.name = json_string_value(json_object_get(s->document, "name"));
     s->node.ovsdb = json_string_value(json_object_get(s->document, "ovsdb"));
     s->node.loopback = json_string_value(json_object_get(s->document, "source_ip"));
+    s->node.edge_ports = json_object_get(s->document, "edge_ports");
     return s->node.name && s->node.ovsdb && s->node.loopback && !strcmp(s->node.name, name)
                ? ef_address_parse(s->node.loopback, s->node.address)
                : -EINVAL;
@@ -227,6 +251,7 @@ add_switch(struct added_switches *added, const char *name, json_t *document)
     managed_switch_set_active(s->managed, state_is_active(c->state));
     list[added->n++] = s;
     publish(added);
+    rule_sets_tell_switch(c->rule_sets, c->n_switches - 1);
 }
 
 static void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Switches that were added at run time, beside those of the topology file: the
- * state's table Switch has {"name", "ovsdb", "source_ip"} of each. Those that are
+ * state's table Switch has {"name", "ovsdb", "source_ip", "edge_ports"} of each. Those that are
  * there are managed like all others (the controller's `switches` has them after the
  * topology's) and named in traces; one that is removed loses our Everflow row, so
  * that it sends no more copies.

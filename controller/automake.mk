@@ -72,6 +72,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/rdma_watch.c controller/rdma_watch.h \
 	controller/round_trips.c controller/round_trips.h \
 	controller/rule_sets.c controller/rule_sets.h \
+	controller/rule_sets_kept.c controller/rule_sets_kept.h \
 	controller/shedding.c controller/shedding.h \
 	controller/state.c controller/state.h \
 	controller/state_operations.c controller/state_operations.h \

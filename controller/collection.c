@@ -27,6 +27,16 @@ struct holes {
     bool is_known;
 };
 
+/* What is known of a switch's copies. */
+struct collected {
+    char *name;
+    struct collection_gap inside; /* Reshufflers to analyzers, of its copies. */
+    struct collection_gap uplink; /* It to reshufflers, by what it says that it made. */
+    struct holes sequence;        /* The same, by the copies' numbers. */
+    int64_t heard;                /* Copies at reshufflers, */
+    struct ef_time last_heard;    /* and when some came; monotonic. */
+};
+
 struct collection {
     struct controller *controller;
     struct event *timer;
@@ -38,14 +48,69 @@ struct collection {
     bool is_whole;                    /* All reshufflers answered. */
     struct collection_gap all;        /* All reshufflers to all analyzers: the exact one. */
     struct collection_gap *analyzers; /* As the configuration has them. */
-    struct collection_gap *switches;  /* Reshufflers to analyzers, and switch to reshufflers; as the topology. */
-    struct collection_gap *uplinks;
-    struct holes *sequences; /* By the copies' numbers; as the topology. */
-    struct heard {
-        int64_t copies;
-        struct ef_time last; /* When some came; monotonic. */
-    } * heard;
+    struct collected **switches;      /* As the controller has them. */
+    size_t n_switches;
 };
+
+/* --- The switches -------------------------------------------------------------- */
+
+/* The one of that name, taken out of `list`, or a new one. */
+static struct collected *
+take_collected(struct collected **list, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct collected *s = list[i];
+        if (s && !strcmp(s->name, name)) {
+            list[i] = NULL;
+            return s;
+        }
+    }
+    struct collected *s = calloc(1, sizeof *s);
+    if (!s || !(s->name = strdup(name))) {
+        abort(); /* Control path. */
+    }
+    return s;
+}
+
+static void
+collected_free(struct collected *s)
+{
+    if (s) {
+        free(s->name);
+        free(s);
+    }
+}
+
+void
+collection_follow_switches(struct collection *o)
+{
+    const struct controller *c = o ? o->controller : NULL;
+    struct collected **list = o ? calloc(c->n_switches + 1, sizeof *list) : NULL;
+    if (!list) {
+        if (o) {
+            abort(); /* Control path. */
+        }
+        return;
+    }
+    for (size_t i = 0; i < c->n_switches; i++) {
+        const char *name = managed_switch_name(c->switches[i]);
+        bool is_same = i < o->n_switches && o->switches[i] && !strcmp(o->switches[i]->name, name);
+        /* Those in front most often stay where they are. */
+        list[i] = take_collected(is_same ? o->switches + i : o->switches, is_same ? 1 : o->n_switches, name);
+    }
+    for (size_t i = 0; i < o->n_switches; i++) {
+        collected_free(o->switches[i]);
+    }
+    free(o->switches);
+    o->switches = list;
+    o->n_switches = c->n_switches;
+}
+
+static const struct topology_switch *
+node_of(const struct topology *t, size_t i)
+{
+    return i < t->n_switches ? &t->switches[i] : t->added[i - t->n_switches];
+}
 
 /* --- One difference ---------------------------------------------------------- */
 
@@ -151,20 +216,22 @@ static void
 note_switch(struct collection *o, size_t i, const json_t *received, struct ef_time now)
 {
     const struct controller *c = o->controller;
-    const char *address = c->topology.switches[i].loopback;
+    const char *address = node_of(&c->topology, i)->loopback;
+    struct collected *s = o->switches[i];
     json_int_t gathered = json_integer_value(json_object_get(o->gathered, address));
     int64_t made;
-    if (gathered != o->heard[i].copies) {
-        o->heard[i] = (struct heard){gathered, now};
+    if (gathered != s->heard) {
+        s->heard = gathered;
+        s->last_heard = now;
     }
     if (received) {
-        collection_gap_note(&o->switches[i], gathered - o->n_unsendable,
+        collection_gap_note(&s->inside, gathered - o->n_unsendable,
                             json_integer_value(json_object_get(received, address)), 0, now);
     }
     if (statistic(c->switches[i], "copies", &made)) {
-        collection_gap_note(&o->uplinks[i], made, gathered, STATISTICS_MS, now);
+        collection_gap_note(&s->uplink, made, gathered, STATISTICS_MS, now);
     }
-    note_holes(&o->sequences[i], json_integer_value(json_object_get(o->holes, address)), now);
+    note_holes(&s->sequence, json_integer_value(json_object_get(o->holes, address)), now);
 }
 
 static void
@@ -201,7 +268,7 @@ on_analyzers(void *ctx, const struct fan_out_answer answers[], size_t n)
     if (o->is_whole && all) {
         collection_gap_note(&o->all, o->n_sent, n_received, 0, now);
     }
-    for (size_t i = 0; o->is_whole && i < o->controller->topology.n_switches; i++) {
+    for (size_t i = 0; o->is_whole && i < o->n_switches; i++) {
         note_switch(o, i, all ? received : NULL, now);
     }
     json_decref(received);
@@ -255,12 +322,12 @@ collection_is_doubtful(const struct collection *o, const char *analyzer, const c
         analyzer_lost = analyzer_lost ||
                         (!strcmp(c->configuration.analyzers[i].name, analyzer) && grew_after(&o->analyzers[i], since));
     }
-    for (size_t i = 0; o && i < c->topology.n_switches; i++) {
-        const struct topology_switch *s = &c->topology.switches[i];
-        if (!strcmp(s->name, switch_name) || !strcmp(s->loopback, switch_name)) {
-            switch_lost = grew_after(&o->switches[i], since);
-            uplink_lost = grew_after(&o->uplinks[i], since);
-            is_heard = !ef_time_before(o->heard[i].last, since);
+    for (size_t i = 0; o && i < o->n_switches; i++) {
+        const struct collected *s = o->switches[i];
+        if (!strcmp(s->name, switch_name) || !strcmp(node_of(&c->topology, i)->loopback, switch_name)) {
+            switch_lost = grew_after(&s->inside, since);
+            uplink_lost = grew_after(&s->uplink, since);
+            is_heard = !ef_time_before(s->last_heard, since);
         }
     }
     return uplink_lost || (o && grew_after(&o->all, since) && analyzer_lost && (switch_lost || !is_heard));
@@ -269,11 +336,12 @@ collection_is_doubtful(const struct collection *o, const char *analyzer, const c
 bool
 collection_counts(const struct collection *o, const char *switch_name, int64_t *gathered, int64_t *made)
 {
-    for (size_t i = 0; o && i < o->controller->topology.n_switches; i++) {
-        if (!strcmp(o->controller->topology.switches[i].name, switch_name)) {
-            *made = o->uplinks[i].first;
-            *gathered = o->heard[i].copies;
-            return o->uplinks[i].n;
+    for (size_t i = 0; o && i < o->n_switches; i++) {
+        const struct collected *s = o->switches[i];
+        if (!strcmp(s->name, switch_name)) {
+            *made = s->uplink.first;
+            *gathered = s->heard;
+            return s->uplink.n;
         }
     }
     return false;
@@ -300,11 +368,11 @@ collection_show(const struct collection *o)
         show_loss(list, "analyzer", o->controller->configuration.analyzers[i].name, o->analyzers[i].lost,
                   o->analyzers[i].last, now);
     }
-    for (size_t i = 0; o && i < o->controller->topology.n_switches; i++) {
-        const char *name = o->controller->topology.switches[i].name;
-        show_loss(list, "switch", name, o->switches[i].lost, o->switches[i].last, now);
-        show_loss(list, "uplink", name, o->uplinks[i].lost, o->uplinks[i].last, now);
-        show_loss(list, "sequence", name, o->sequences[i].lost, o->sequences[i].last, now);
+    for (size_t i = 0; o && i < o->n_switches; i++) {
+        const struct collected *s = o->switches[i];
+        show_loss(list, "switch", s->name, s->inside.lost, s->inside.last, now);
+        show_loss(list, "uplink", s->name, s->uplink.lost, s->uplink.last, now);
+        show_loss(list, "sequence", s->name, s->sequence.lost, s->sequence.last, now);
     }
     return list;
 }
@@ -321,15 +389,12 @@ collection_start(struct controller *c)
         o->gathered = json_object();
         o->holes = json_object();
         o->analyzers = calloc(c->configuration.n_analyzers + 1, sizeof *o->analyzers);
-        o->switches = calloc(c->topology.n_switches + 1, sizeof *o->switches);
-        o->uplinks = calloc(c->topology.n_switches + 1, sizeof *o->uplinks);
-        o->sequences = calloc(c->topology.n_switches + 1, sizeof *o->sequences);
-        o->heard = calloc(c->topology.n_switches + 1, sizeof *o->heard);
         o->timer = evtimer_new(c->base, on_timer, o);
     }
-    if (!o || !o->analyzers || !o->switches || !o->uplinks || !o->sequences || !o->heard || !o->timer) {
+    if (!o || !o->analyzers || !o->timer) {
         abort(); /* Control path at start-up. */
     }
+    collection_follow_switches(o);
     again(o);
     return o;
 }
@@ -344,10 +409,10 @@ collection_stop(struct collection *o)
         json_decref(o->gathered);
         json_decref(o->holes);
         free(o->analyzers);
+        for (size_t i = 0; i < o->n_switches; i++) {
+            collected_free(o->switches[i]);
+        }
         free(o->switches);
-        free(o->uplinks);
-        free(o->sequences);
-        free(o->heard);
         free(o);
     }
 }

@@ -30,6 +30,9 @@ struct controller;
 struct collection *collection_start(struct controller *c);
 void collection_stop(struct collection *collection); /* NULL is fine. */
 
+/* The controller's switches are others: those that are there still keep what is known of them. NULL is fine. */
+void collection_follow_switches(struct collection *collection);
+
 /* Whether copies of the switch (name or address) for the analyzer were lost after
  * `since` (monotonic), or may have been: the analyzer lost some, and nothing at all came
  * of the switch. False if `collection` is NULL. */

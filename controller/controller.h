@@ -26,6 +26,7 @@ struct probe_orders;
 struct switch_watch;
 struct watchers;
 struct rule_sets;
+struct rule_sets_kept;
 struct link_watch;
 struct ecmp_watch;
 struct rdma_watch;
@@ -55,6 +56,7 @@ struct controller {
     struct counter_keeper *counter_keeper;
     struct steering *steering;
     struct rule_sets *rule_sets;
+    struct rule_sets_kept *rule_sets_kept;
     struct link_watch *link_watch; /* Or NULL. */
     struct ecmp_watch *ecmp_watch; /* Or NULL. */
     struct rdma_watch *rdma_watch; /* Or NULL. */

@@ -26,6 +26,7 @@
 #include "controller/probe_orders.h"
 #include "controller/rdma_watch.h"
 #include "controller/rule_sets.h"
+#include "controller/rule_sets_kept.h"
 #include "controller/steering.h"
 #include "controller/watch_switches.h"
 #include "controller/watchers.h"
@@ -140,11 +141,25 @@ rule_state(void *ctx, size_t number, const char *name, char *why, size_t size)
     return managed_switch_rule_state(c->switches[number], name, why, size);
 }
 
+static size_t
+count_switches(void *ctx)
+{
+    return ((const struct controller *) ctx)->n_switches;
+}
+
+static const char *
+switch_name(void *ctx, size_t number)
+{
+    return managed_switch_name(((const struct controller *) ctx)->switches[number]);
+}
+
 static void
 start_rule_sets(struct controller *c)
 {
-    struct rule_sets_switches switches = {.set_rules = set_rules, .rule_state = rule_state, .ctx = c};
-    c->rule_sets = rule_sets_create(c->base, &c->topology, c->configuration.everflow.sample_value, &switches);
+    struct rule_sets_switches switches = {
+        .count = count_switches, .name = switch_name, .set_rules = set_rules, .rule_state = rule_state, .ctx = c};
+    c->rule_sets = rule_sets_create(c->base, c->configuration.everflow.sample_value, &switches);
+    c->rule_sets_kept = rule_sets_kept_create(c->rule_sets, c->state);
 }
 
 /* Who is not the active one changes nothing. */
@@ -259,6 +274,7 @@ stop(struct controller *c, struct ef_control *control)
     ef_control_destroy(control);
     steering_stop(c->steering);
     topology_push_stop(c->push);
+    rule_sets_kept_destroy(c->rule_sets_kept);
     rule_sets_destroy(c->rule_sets);
     added_switches_destroy(c->added_switches);
     for (size_t i = 0; i < c->n_switches; i++) {

@@ -26,46 +26,74 @@ struct rule_set {
     TAILQ_ENTRY(rule_set) next;
     struct rule_sets *sets;
     char owner[MAX_NAME + 1], name[MAX_NAME + 1];
-    json_t *rules;   /* As the switches get them. */
-    bool *is_member; /* A flag for each switch. */
+    json_t *rules;    /* As the switches get them. */
+    json_t *switches; /* {name: true}; NULL: all. */
     struct ef_time expires;
     struct event *timer;
 };
 
 struct rule_sets {
     struct event_base *base;
-    const struct topology *topology;
     int64_t sample_value;
     struct rule_sets_switches switches;
+    rule_sets_expired *expired;
+    void *expired_ctx;
     TAILQ_HEAD(, rule_set) list; /* Oldest first. */
     size_t n;
 };
 
 /* --- Switches ------------------------------------------------------------- */
 
+static size_t
+n_switches(const struct rule_sets *sets)
+{
+    return sets->switches.count(sets->switches.ctx);
+}
+
+static const char *
+switch_name(const struct rule_sets *sets, size_t number)
+{
+    return sets->switches.name(sets->switches.ctx, number);
+}
+
+static bool
+is_member(const struct rule_set *set, const char *name)
+{
+    return !set->switches || json_object_get(set->switches, name);
+}
+
 /* All rules of all sets for one switch. */
 static json_t *
 rules_of_switch(const struct rule_sets *sets, size_t number)
 {
     json_t *rules = json_array();
+    const char *name = switch_name(sets, number);
     const struct rule_set *set;
     TAILQ_FOREACH(set, &sets->list, next)
     {
-        if (set->is_member[number]) {
+        if (is_member(set, name)) {
             json_array_extend(rules, set->rules);
         }
     }
     return rules;
 }
 
-static void
-tell_members(const struct rule_sets *sets, const bool *is_member)
+void
+rule_sets_tell_switch(const struct rule_sets *sets, size_t number)
 {
-    for (size_t i = 0; i < sets->topology->n_switches; i++) {
-        if (is_member[i]) {
-            json_t *rules = rules_of_switch(sets, i);
-            sets->switches.set_rules(sets->switches.ctx, i, rules);
-            json_decref(rules);
+    json_t *rules = rules_of_switch(sets, number);
+    sets->switches.set_rules(sets->switches.ctx, number, rules);
+    json_decref(rules);
+}
+
+/* Tells the switches of `set` and of `other`, which may be NULL, each once. */
+static void
+tell_members(const struct rule_sets *sets, const struct rule_set *set, const struct rule_set *other)
+{
+    for (size_t i = 0; i < n_switches(sets); i++) {
+        const char *name = switch_name(sets, i);
+        if (is_member(set, name) || (other && is_member(other, name))) {
+            rule_sets_tell_switch(sets, i);
         }
     }
 }
@@ -93,7 +121,7 @@ free_set(struct rule_set *set)
             event_free(set->timer);
         }
         json_decref(set->rules);
-        free(set->is_member);
+        json_decref(set->switches);
         free(set);
     }
 }
@@ -104,7 +132,7 @@ take_away(struct rule_set *set)
     struct rule_sets *sets = set->sets;
     TAILQ_REMOVE(&sets->list, set, next);
     sets->n--;
-    tell_members(sets, set->is_member);
+    tell_members(sets, set, NULL);
     free_set(set);
 }
 
@@ -112,8 +140,15 @@ static void
 on_expired(evutil_socket_t fd, short what, void *arg)
 {
     struct rule_set *set = arg;
-    ef_log_info("rules", "%s/%s: expired", set->owner, set->name);
+    struct rule_sets *sets = set->sets;
+    char owner[sizeof set->owner], name[sizeof set->name];
+    memcpy(owner, set->owner, sizeof owner);
+    memcpy(name, set->name, sizeof name);
+    ef_log_info("rules", "%s/%s: expired", owner, name);
     take_away(set);
+    if (sets->expired) {
+        sets->expired(sets->expired_ctx, owner, name);
+    }
 }
 
 /* --- Reading -------------------------------------------------------------- */
@@ -142,39 +177,45 @@ read_names(const struct rule_set_spec *spec, struct rule_set *set, struct ef_err
     return 0;
 }
 
-static int
-read_member(const struct topology *topology, const struct doc_place *place, struct rule_set *set, struct ef_error *err)
+static bool
+is_switch(const struct rule_sets *sets, const char *name)
 {
-    const char *name = json_string_value(place->value);
-    for (size_t i = 0; name && i < topology->n_switches; i++) {
-        if (!strcmp(topology->switches[i].name, name)) {
-            set->is_member[i] = true;
-            return 0;
+    for (size_t i = 0; i < n_switches(sets); i++) {
+        if (!strcmp(switch_name(sets, i), name)) {
+            return true;
         }
     }
-    char shown[61];
-    snprintf(shown, sizeof shown, "%s", name ? name : "");
-    return doc_error(place, err, "the topology has no switch '%s'", text_make_printable(shown));
+    return false;
 }
 
 static int
-read_switches(const struct rule_sets *sets, const json_t *switches, struct rule_set *set, struct ef_error *err)
+read_member(const struct rule_sets *sets, const struct doc_place *place, bool may_be_away, struct rule_set *set,
+            struct ef_error *err)
 {
+    const char *name = json_string_value(place->value);
+    char shown[61];
+    if (name && (may_be_away || is_switch(sets, name))) {
+        json_object_set_new(set->switches, name, json_true());
+        return 0;
+    }
+    snprintf(shown, sizeof shown, "%s", name ? name : "");
+    return doc_error(place, err, "there is no switch '%s'", text_make_printable(shown));
+}
+
+static int
+read_switches(const struct rule_sets *sets, const struct rule_set_spec *spec, struct rule_set *set,
+              struct ef_error *err)
+{
+    const json_t *switches = spec->switches;
     struct doc_place list = {.value = (json_t *) switches, .path = "switches"};
     size_t n = json_array_size(switches);
-    set->is_member = calloc(sets->topology->n_switches + 1, sizeof *set->is_member);
-    if (!set->is_member) {
-        abort(); /* Control path. */
-    }
+    set->switches = n ? json_object() : NULL;
     if (switches && !json_is_null(switches) && !json_is_array(switches)) {
         return doc_error(&list, err, "must be an array of names");
     }
-    for (size_t i = 0; !n && i < sets->topology->n_switches; i++) {
-        set->is_member[i] = true;
-    }
     for (size_t i = 0; i < n; i++) {
         struct doc_place place = doc_element(&list, i);
-        if (read_member(sets->topology, &place, set, err)) {
+        if (read_member(sets, &place, spec->may_be_away, set, err)) {
             return -EINVAL;
         }
     }
@@ -234,17 +275,17 @@ check_room(const struct rule_sets *sets, const struct rule_set *set, const struc
     if (!before && sets->n >= RULE_SETS_MAX) {
         return ef_error_set(err, -ENOSPC, "there are %d sets of rules already", RULE_SETS_MAX);
     }
-    for (size_t i = 0; i < sets->topology->n_switches; i++) {
-        if (!set->is_member[i]) {
+    for (size_t i = 0; i < n_switches(sets); i++) {
+        const char *name = switch_name(sets, i);
+        if (!is_member(set, name)) {
             continue;
         }
         json_t *all = rules_of_switch(sets, i);
         size_t n = json_array_size(all) + json_array_size(set->rules);
-        n -= before && before->is_member[i] ? json_array_size(before->rules) : 0;
+        n -= before && is_member(before, name) ? json_array_size(before->rules) : 0;
         json_decref(all);
         if (n > RULE_SETS_MAX_RULES) {
-            return ef_error_set(err, -ENOSPC, "switch %s would have more than %d rules",
-                                sets->topology->switches[i].name, RULE_SETS_MAX_RULES);
+            return ef_error_set(err, -ENOSPC, "switch %s would have more than %d rules", name, RULE_SETS_MAX_RULES);
         }
     }
     return 0;
@@ -255,7 +296,7 @@ read_set(const struct rule_sets *sets, const struct rule_set_spec *spec, struct 
 {
     int64_t left_s = 0;
     int rc = read_names(spec, set, err);
-    rc = rc ? rc : read_switches(sets, spec->switches, set, err);
+    rc = rc ? rc : read_switches(sets, spec, set, err);
     rc = rc ? rc : read_expiry(spec, set, &left_s, err);
     return rc ? rc : read_rules(sets, spec->rules, left_s, set, err);
 }
@@ -267,13 +308,6 @@ read_set(const struct rule_sets *sets, const struct rule_set_spec *spec, struct 
 static void
 put_in_place(struct rule_sets *sets, struct rule_set *set, struct rule_set *before)
 {
-    bool *concerned = malloc(sets->topology->n_switches + 1);
-    if (!concerned) {
-        abort(); /* Control path. */
-    }
-    for (size_t i = 0; i < sets->topology->n_switches; i++) {
-        concerned[i] = set->is_member[i] || (before && before->is_member[i]);
-    }
     if (before) {
         TAILQ_INSERT_BEFORE(before, set, next);
         TAILQ_REMOVE(&sets->list, before, next);
@@ -281,23 +315,45 @@ put_in_place(struct rule_sets *sets, struct rule_set *set, struct rule_set *befo
         TAILQ_INSERT_TAIL(&sets->list, set, next);
         sets->n++;
     }
+    tell_members(sets, set, before);
     free_set(before);
-    tell_members(sets, concerned);
-    free(concerned);
+}
+
+/* Reads `spec` into `*set`, and finds the one whose place it takes. */
+static int
+prepare(const struct rule_sets *sets, const struct rule_set_spec *spec, struct rule_set **set, struct rule_set **before,
+        struct ef_error *err)
+{
+    *set = calloc(1, sizeof **set);
+    if (!*set) {
+        abort(); /* Control path. */
+    }
+    int rc = read_set(sets, spec, *set, err);
+    *before = rc ? NULL : find(sets, (*set)->owner, (*set)->name);
+    rc = rc ? rc : check_room(sets, *set, *before, err);
+    if (rc) {
+        free_set(*set);
+    }
+    return rc;
+}
+
+int
+rule_sets_check(const struct rule_sets *sets, const struct rule_set_spec *spec, struct ef_error *err)
+{
+    struct rule_set *set, *before;
+    int rc = prepare(sets, spec, &set, &before, err);
+    if (!rc) {
+        free_set(set);
+    }
+    return rc;
 }
 
 int
 rule_sets_put(struct rule_sets *sets, const struct rule_set_spec *spec, struct ef_error *err)
 {
-    struct rule_set *set = calloc(1, sizeof *set);
-    if (!set) {
-        abort(); /* Control path. */
-    }
-    int rc = read_set(sets, spec, set, err);
-    struct rule_set *before = rc ? NULL : find(sets, set->owner, set->name);
-    rc = rc ? rc : check_room(sets, set, before, err);
+    struct rule_set *set, *before;
+    int rc = prepare(sets, spec, &set, &before, err);
     if (rc) {
-        free_set(set);
         return rc;
     }
     int64_t left_us = EF_MAX(ef_time_diff_ns(set->expires, ef_time_real()) / 1000, 0);
@@ -343,7 +399,7 @@ state_at(const struct rule_set *set, size_t number, char *why, size_t size)
         char text[256] = "";
         enum rule_state state = switches->rule_state(switches->ctx, number, name, text, sizeof text);
         if (state == RULE_REFUSED) {
-            snprintf(why, size, "%s refuses rule '%.60s': %s", set->sets->topology->switches[number].name,
+            snprintf(why, size, "%s refuses rule '%.60s': %s", switch_name(set->sets, number),
                      name + strlen(set->owner) + strlen(set->name) + strlen("@//"), text_make_printable(text));
             return RULE_REFUSED;
         }
@@ -356,8 +412,9 @@ static enum rule_state
 state_of(const struct rule_set *set, char *why, size_t size)
 {
     enum rule_state all = RULE_INSTALLED;
-    for (size_t i = 0; i < set->sets->topology->n_switches; i++) {
-        enum rule_state state = set->is_member[i] ? state_at(set, i, why, size) : RULE_INSTALLED;
+    for (size_t i = 0; i < n_switches(set->sets); i++) {
+        bool has_it = is_member(set, switch_name(set->sets, i));
+        enum rule_state state = has_it ? state_at(set, i, why, size) : RULE_INSTALLED;
         if (state == RULE_REFUSED) {
             return RULE_REFUSED;
         }
@@ -373,20 +430,30 @@ rule_sets_state(const struct rule_sets *sets, const char *owner, const char *nam
     return set ? state_of(set, why, size) : RULE_PENDING;
 }
 
+/* The names of those that have it, or will when they are there. */
+static json_t *
+show_switches(const struct rule_set *set)
+{
+    json_t *list = json_array(), *value;
+    const char *name;
+    for (size_t i = 0; !set->switches && i < n_switches(set->sets); i++) {
+        json_array_append_new(list, json_string(switch_name(set->sets, i)));
+    }
+    json_object_foreach(set->switches, name, value)
+    {
+        json_array_append_new(list, json_string(name));
+    }
+    return list;
+}
+
 static json_t *
 show_set(const struct rule_set *set)
 {
     char why[300] = "", expires[EF_TIME_TEXT_SIZE];
     enum rule_state state = state_of(set, why, sizeof why);
-    json_t *switches = json_array();
-    for (size_t i = 0; i < set->sets->topology->n_switches; i++) {
-        if (set->is_member[i]) {
-            json_array_append_new(switches, json_string(set->sets->topology->switches[i].name));
-        }
-    }
     return json_pack("{s:s, s:s, s:s, s:s?, s:o, s:O, s:s}", "owner", set->owner, "name", set->name, "state",
-                     state_names[state], "error", state == RULE_REFUSED ? why : NULL, "switches", switches, "rules",
-                     set->rules, "expires", ef_time_format(set->expires, expires));
+                     state_names[state], "error", state == RULE_REFUSED ? why : NULL, "switches", show_switches(set),
+                     "rules", set->rules, "expires", ef_time_format(set->expires, expires));
 }
 
 json_t *
@@ -406,19 +473,24 @@ rule_sets_show(const struct rule_sets *sets, const char *owner)
 /* --- Life ----------------------------------------------------------------- */
 
 struct rule_sets *
-rule_sets_create(struct event_base *base, const struct topology *topology, int64_t sample_value,
-                 const struct rule_sets_switches *switches)
+rule_sets_create(struct event_base *base, int64_t sample_value, const struct rule_sets_switches *switches)
 {
     struct rule_sets *sets = calloc(1, sizeof *sets);
     if (!sets) {
         abort(); /* Control path at start-up. */
     }
     sets->base = base;
-    sets->topology = topology;
     sets->sample_value = sample_value;
     sets->switches = *switches;
     TAILQ_INIT(&sets->list);
     return sets;
+}
+
+void
+rule_sets_on_expired(struct rule_sets *sets, rule_sets_expired *expired, void *ctx)
+{
+    sets->expired = expired;
+    sets->expired_ctx = ctx;
 }
 
 void

@@ -21,9 +21,10 @@
  * for longer, at most for as long again. Switches are told within 0.5 s, what is
  * told together in one transaction.
  *
- * Sets live in memory: a controller that starts removes all such rules that it
- * finds, and who wants sets to outlive it puts them again before its event loop
- * runs. One event base's thread. */
+ * Sets live in memory: a controller that becomes the active one removes all such
+ * rules that it finds and has no set for. Those of operators are in the state
+ * (rule_sets_kept.h); who wants others to outlive it puts them again before. One
+ * event base's thread. */
 #ifndef CONTROLLER_RULE_SETS_H
 #define CONTROLLER_RULE_SETS_H
 
@@ -34,7 +35,6 @@
 
 #include "base/error.h"
 #include "base/time.h"
-#include "controller/topology.h"
 
 struct event_base;
 struct rule_sets;
@@ -51,9 +51,11 @@ enum rule_state {
     RULE_REFUSED,
 };
 
-/* The switches, by their number in the topology; managed_switch.h behind it, or
- * a test. */
+/* The switches, of the topology and added at run time, by a number from 0, which
+ * need not stay; managed_switch.h behind it, or a test. */
 struct rule_sets_switches {
+    size_t (*count)(void *ctx);
+    const char *(*name)(void *ctx, size_t number);
     void (*set_rules)(void *ctx, size_t number, json_t *rules); /* An array, borrowed. */
     /* Of the rule called `name`; `why` is only written with RULE_REFUSED. */
     enum rule_state (*rule_state)(void *ctx, size_t number, const char *name, char *why, size_t size);
@@ -62,13 +64,14 @@ struct rule_sets_switches {
 
 struct rule_set_spec {
     const char *owner, *name; /* 1 to 40 of letters, digits, '.', '_' and '-'. */
-    const json_t *switches;   /* An array of names; NULL or empty: all. */
+    const json_t *switches;   /* An array of names; NULL or empty: all, also those that are added later. */
+    bool may_be_away;         /* Names of switches that are not there are fine: they have it once they are. */
     const json_t *rules;
     struct ef_time expires; /* Real time; at most RULE_SETS_MAX_S from now. */
 };
 
-/* `topology` is borrowed. Rules that sample need the low bits of `sample_value`. */
-struct rule_sets *rule_sets_create(struct event_base *base, const struct topology *topology, int64_t sample_value,
+/* Rules that sample need the low bits of `sample_value`. */
+struct rule_sets *rule_sets_create(struct event_base *base, int64_t sample_value,
                                    const struct rule_sets_switches *switches);
 /* The rules stay at the switches until they time out. NULL is fine. */
 void rule_sets_destroy(struct rule_sets *sets);
@@ -77,6 +80,16 @@ void rule_sets_destroy(struct rule_sets *sets);
  * Returns 0, or with `err` -EINVAL (which names the place: "rules[0].match: missing",
  * "switches[1]: ...", "expires: ..."), or -ENOSPC. What `spec` points at is copied. */
 int rule_sets_put(struct rule_sets *sets, const struct rule_set_spec *spec, struct ef_error *err);
+
+/* What rule_sets_put() would return; changes nothing. */
+int rule_sets_check(const struct rule_sets *sets, const struct rule_set_spec *spec, struct ef_error *err);
+
+/* A switch is there anew: it is told its rules. */
+void rule_sets_tell_switch(const struct rule_sets *sets, size_t number);
+
+/* Has `expired` called after a set has ended by itself. One listener. */
+typedef void rule_sets_expired(void *ctx, const char *owner, const char *name);
+void rule_sets_on_expired(struct rule_sets *sets, rule_sets_expired *expired, void *ctx);
 
 /* Returns false if there is none. */
 bool rule_sets_remove(struct rule_sets *sets, const char *owner, const char *name);

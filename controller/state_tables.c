@@ -17,5 +17,6 @@ const struct state_table_info state_tables[STATE_N_TABLES] = {
     [STATE_ALERT] = {"Alert", {"kind", "severity", "state", "subject", NULL}},
     [STATE_WEBHOOK] = {"Webhook", {"url", NULL}},
     [STATE_TOKEN] = {"Token", {"role", "expires", NULL}},
+    [STATE_RULE_SET] = {"Rule_Set", {"expires", NULL}},
     [STATE_AUDIT] = {"Audit", {"time", "actor", "action", NULL}},
 };

@@ -18,6 +18,7 @@ enum state_table {
     STATE_WEBHOOK,
     STATE_TOKEN, /* Their hashes. */
     STATE_AUDIT,
+    STATE_RULE_SET, /* Rules for a time that operators asked for. After the switches, whose names they have. */
     STATE_N_TABLES,
 };
 

@@ -20,7 +20,7 @@ struct topology_switch {
     const char *name, *loopback, *ovsdb; /* Borrowed from the document. */
     const char *loopback6;               /* IPv6 beside an IPv4 loopback, or NULL. */
     const char *bridge;                  /* That it should have, or NULL. */
-    json_t *edge_ports;                  /* Names of its ports towards hosts, an array; NULL if added at run time. */
+    json_t *edge_ports;                  /* Names of its ports towards hosts, an array; NULL if not known. */
     uint8_t address[16];                 /* The loopback; IPv4 mapped. */
 };
 

@@ -459,3 +459,91 @@ received() { [ "$(jq -r '.body | fromjson | .subject + " " + .state' received | 
     [ "$(jq -r .error.code reply)" = too_many ]
     received "s1-s2 open"
 }
+
+rules_of() { # SWITCH: the names of its rules
+    "$EF_OVS_PREFIX/bin/ovsdb-client" -f json transact "unix:$PWD/$1.sock" \
+        '["Open_vSwitch", {"op": "select", "table": "Everflow_Rule", "where": [], "columns": ["name"]}]' |
+        jq -r '[.[0].rows[].name] | sort | join(" ")'
+}
+has_rules() { [ "$(rules_of "$1")" = "$2" ]; }
+sets() { ask "$1" /v1/rules | jq -r '[.rule_sets[].name] | sort | join(" ")'; }
+has_sets() { [ "$(sets "$1")" = "$2" ]; }
+
+@test "rules for a time are kept until they expire, also at switches that were added" {
+    start_switch s1
+    start_state
+    configure '"unix:\($dir)/state.sock"'
+    jq '.everflow.edge_ports = "hosts"' c1.json >c.json
+    mv c.json c1.json
+    start_switch s2
+    start_switch s3
+    start_controller c1
+    wait_until 10 is_role c1 active
+    is_reply 201 c1 /v1/rules -d '{"name": "all", "rules": [{"name": "a", "match": "tcp"}], "duration_s": 300}'
+    is_reply 400 c1 /v1/rules -d '{"name": "two", "switches": ["s2"], "rules": [{"name": "b", "match": "udp"}]}'
+    wait_until 5 has_rules s1 "@operator/all/a"
+    run -0 efctl switch add "unix:$PWD/s2.sock" --source-ip 10.255.0.2 --name s2 --edge-port p1 --edge-port p2
+    is_reply 400 c1 /v1/switches -d '{"ovsdb": "unix:/x", "source_ip": "10.255.0.7", "edge_ports": [1]}'
+    is_reply 201 c1 /v1/rules -d '{"name": "two", "switches": ["s2"], "rules": [{"name": "b", "match": "udp"}]}'
+    wait_until 5 has_rules s2 "@operator/all/a @operator/two/b"
+    shows '.config.edge_ports == ["p1", "p2"]'
+    is_reply 201 c1 /v1/rules -d '{"name": "short", "rules": [{"name": "c", "match": "icmp"}], "duration_s": 2}'
+    kill_daemon c1 KILL
+    # A switch that is away meanwhile, and comes back empty, gets them, too.
+    kill_daemon s2 KILL
+    start_switch s2
+    start_controller c1
+    wait_until 5 is_role c1 active
+    wait_until 5 has_rules s2 "@operator/all/a @operator/two/b" # Without that which expired, perhaps meanwhile.
+    wait_until 10 has_sets c1 "all two"
+    wait_until 5 has_rules s1 "@operator/all/a"
+    [ "$(ask c1 /v1/status | jq .state.rows.Rule_Set)" = 2 ]
+    # The other controller goes on with them.
+    start_controller c2
+    wait_until 5 has_sets c2 "all two"
+    kill_daemon c1 KILL
+    wait_until 5 is_role c2 active
+    run -0 efctl2 switch add "unix:$PWD/s3.sock" --source-ip 10.255.0.3 --name s3
+    wait_until 5 has_rules s3 "@operator/all/a"
+    is_reply 200 c2 /v1/rules/all -X DELETE
+    wait_until 5 has_rules s3 ""
+    wait_until 5 has_rules s2 "@operator/two/b"
+    run -0 efctl2 switch remove s3
+    [ "$(sets c2)" = two ]
+}
+
+efctl2() { "$EF_BUILD/utilities/efctl/efctl" --controller "unix:$PWD/c2.sock" "$@"; }
+
+told() { # LOST: what the reshuffler tells of s2 and s3
+    echo '{"copies_sent": 100, "analyzers": [], "switches": {"10.255.0.2": {"received": 100, "lost": '"$1"'},
+        "10.255.0.3": {"received": 7, "lost": 0}}}' >canned/t
+    mv canned/t canned/v1_status
+}
+losses() { ask c1 /v1/status | jq -e --arg name "$1" --argjson lost "$2" \
+    '.watchers.lost_copies | any(.sequence == $name and .lost == $lost)' >/dev/null; }
+n_requests() { [ "$(wc -l <canned/requests)" -ge "$1" ]; }
+
+@test "lost copies of a switch that was added are told" {
+    start_switch s1
+    start_state
+    configure '"unix:\($dir)/state.sock"'
+    mkdir canned
+    told 0
+    "$EF_SOURCE/test/system/canned_http.py" canned >canned.log 2>&1 3>&- &
+    echo $! >canned.pid
+    wait_until 20 test -s canned/port
+    jq --arg url "http://127.0.0.1:$(cat canned/port)" '.analyzers = [] | .reshufflers = [{name: "r1", url: $url}]' c1.json >c.json
+    mv c.json c1.json
+    start_switch s2
+    start_controller c1
+    wait_until 10 is_role c1 active
+    efctl switch add unix:/nowhere --source-ip 10.255.0.3 --name s3
+    efctl switch add "unix:$PWD/s2.sock" --source-ip 10.255.0.2 --name s2
+    wait_until 10 n_requests $(($(wc -l <canned/requests) + 4))
+    told 10
+    wait_until 10 losses s2 10
+    # What is known of it stays when the one before it goes.
+    efctl switch remove s3
+    told 15
+    wait_until 10 losses s2 15
+}

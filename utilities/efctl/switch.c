@@ -16,8 +16,11 @@
 #include "utilities/efctl/text.h"
 #include "utilities/efctl/views.h"
 
+enum { MAX_EDGE_PORTS = 256 };
+
 struct switch_options {
-    const char *name, *source_ip;
+    const char *name, *source_ip, *edge_ports[MAX_EDGE_PORTS];
+    size_t n_edge_ports;
 };
 
 static int
@@ -34,9 +37,24 @@ set_source_ip(void *ctx, const char *value, struct ef_error *err)
     return 0;
 }
 
+static int
+add_edge_port(void *ctx, const char *value, struct ef_error *err)
+{
+    struct switch_options *o = ctx;
+    if (o->n_edge_ports == MAX_EDGE_PORTS) {
+        return ef_error_set(err, -EINVAL, "more than %d edge ports", MAX_EDGE_PORTS);
+    }
+    o->edge_ports[o->n_edge_ports++] = value;
+    return 0;
+}
+
 static const struct ef_option options[] = {
     {"name", 0, "NAME", "add: what it is called (default: its source address)", set_name},
     {"source-ip", 0, "IP", "add: the address that its copies come from (default: that of its OVSDB)", set_source_ip},
+    {"edge-port", 0, "PORT",
+     "add: a port towards a host, where the debug bit is cleared if the controller's\nconfiguration says so; may be "
+     "repeated",
+     add_edge_port},
     {0},
 };
 
@@ -110,6 +128,14 @@ add(struct efctl_context *context, const struct switch_options *o, const char *r
     struct efctl_failure failure;
     json_t *answer,
         *document = json_pack("{s:s, s:s*, s:s*}", "ovsdb", remote, "name", o->name, "source_ip", o->source_ip);
+    json_t *edge_ports = json_array();
+    for (size_t i = 0; i < o->n_edge_ports; i++) {
+        json_array_append_new(edge_ports, json_string(o->edge_ports[i]));
+    }
+    if (o->n_edge_ports) {
+        json_object_set(document, "edge_ports", edge_ports);
+    }
+    json_decref(edge_ports);
     char *body = document ? json_dumps(document, JSON_COMPACT) : NULL;
     json_decref(document);
     if (!body) {

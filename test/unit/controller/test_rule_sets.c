@@ -25,10 +25,22 @@ struct fixture {
     json_t *rules[N_SWITCHES];
     unsigned n_told[N_SWITCHES];
     const char *pending, *refused; /* A rule's name. */
+    size_t n_switches;             /* There are now. */
 };
 
-static struct topology_switch switches[N_SWITCHES] = {{.name = "leaf1"}, {.name = "leaf2"}, {.name = "spine1"}};
-static const struct topology topology = {.switches = switches, .n_switches = N_SWITCHES};
+static const char *const names[N_SWITCHES] = {"leaf1", "leaf2", "spine1"};
+
+static size_t
+count_switches(void *ctx)
+{
+    return ((struct fixture *) ctx)->n_switches;
+}
+
+static const char *
+switch_name(void *ctx, size_t number)
+{
+    return names[number];
+}
 
 static void
 set_rules(void *ctx, size_t number, json_t *rules)
@@ -54,10 +66,12 @@ static int
 setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
-    struct rule_sets_switches calls = {.set_rules = set_rules, .rule_state = rule_state, .ctx = f};
+    struct rule_sets_switches calls = {
+        .count = count_switches, .name = switch_name, .set_rules = set_rules, .rule_state = rule_state, .ctx = f};
     assert_non_null(f);
     f->base = event_base_new();
-    f->sets = rule_sets_create(f->base, &topology, 4, &calls);
+    f->sets = rule_sets_create(f->base, 4, &calls);
+    f->n_switches = N_SWITCHES;
     *state = f;
     return 0;
 }
@@ -132,10 +146,51 @@ each_switch_has_the_rules_of_its_sets(void **state)
     assert_rules(f, 2, "@ecmp/1/a 2; ");
 }
 
+/* A set of all switches is also of one that comes; one of names, when its name is there. */
+static void
+switches_come_and_go(void **state)
+{
+    struct fixture *f = *state;
+    struct ef_error err = EF_ERROR_INIT;
+    json_t *away = json_pack("[s, s]", "leaf2", "spine1"), *rules = json_loads(ONE, 0, NULL);
+    struct rule_set_spec spec = {.owner = "operator",
+                                 .name = "kept",
+                                 .switches = away,
+                                 .rules = rules,
+                                 .expires = ef_time_add_ms(ef_time_real(), 60000)};
+    f->n_switches = 2;
+    assert_int_equal(put(f, "debug", "1", NULL, ONE, 60000, NULL), 0);
+    assert_int_equal(f->n_told[2], 0);
+    assert_int_equal(rule_sets_check(f->sets, &spec, &err), -EINVAL);
+    assert_string_equal(err.text, "switches[1]: there is no switch 'spine1'");
+    spec.may_be_away = true;
+    assert_int_equal(rule_sets_check(f->sets, &spec, &err), 0);
+    assert_false(rule_sets_has(f->sets, "operator", "kept"));
+    assert_int_equal(rule_sets_put(f->sets, &spec, &err), 0);
+    f->n_switches = N_SWITCHES;
+    rule_sets_tell_switch(f->sets, 2);
+    assert_rules(f, 2, "@debug/1/a 60; @operator/kept/a 60; ");
+    f->n_switches = 1;
+    assert_true(rule_sets_remove(f->sets, "operator", "kept"));
+    assert_rules(f, 0, "@debug/1/a 60; ");
+    json_decref(away);
+    json_decref(rules);
+}
+
+static void
+note_expired(void *ctx, const char *owner, const char *name)
+{
+    struct fixture *f = ctx;
+    assert_string_equal(owner, "debug");
+    assert_string_equal(name, "1");
+    f->pending = "expired";
+}
+
 static void
 a_set_ends_when_it_expires(void **state)
 {
     struct fixture *f = *state;
+    rule_sets_on_expired(f->sets, note_expired, f);
     assert_int_equal(put(f, "debug", "1", NULL, ONE, 50, NULL), 0);
     assert_int_equal(put(f, "debug", "2", NULL, ONE, 60000, NULL), 0);
     struct ef_time end = ef_time_add_ms(ef_time_mono(), 10000);
@@ -143,6 +198,7 @@ a_set_ends_when_it_expires(void **state)
         event_base_loop(f->base, EVLOOP_ONCE);
     }
     assert_false(rule_sets_has(f->sets, "debug", "1"));
+    assert_string_equal(f->pending, "expired");
     assert_rules(f, 1, "@debug/2/a 60; ");
 }
 
@@ -180,8 +236,8 @@ wrong_sets_are_refused(void **state)
         {"", "1", NULL, ONE, 1000, "owner: must be 1 to 40 letters"},
         {"debug", "a/b", NULL, ONE, 1000, "name: must be 1 to 40 letters"},
         {"debug", "12345678901234567890123456789012345678901", NULL, ONE, 1000, "name: must be 1 to 40 letters"},
-        {"debug", "1", "[\"leaf1\",\"leaf9\"]", ONE, 1000, "switches[1]: the topology has no switch 'leaf9'"},
-        {"debug", "1", "[7]", ONE, 1000, "switches[0]: the topology has no switch ''"},
+        {"debug", "1", "[\"leaf1\",\"leaf9\"]", ONE, 1000, "switches[1]: there is no switch 'leaf9'"},
+        {"debug", "1", "[7]", ONE, 1000, "switches[0]: there is no switch ''"},
         {"debug", "1", "{}", ONE, 1000, "switches: must be an array of names"},
         {"debug", "1", NULL, "[]", 1000, "rules: there are none"},
         {"debug", "1", NULL, "7", 1000, "rules: must be an array"},
@@ -234,6 +290,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_switch_has_the_rules_of_its_sets, setup, teardown),
+        cmocka_unit_test_setup_teardown(switches_come_and_go, setup, teardown),
         cmocka_unit_test_setup_teardown(a_set_ends_when_it_expires, setup, teardown),
         cmocka_unit_test_setup_teardown(what_switches_say, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_sets_are_refused, setup, teardown),
