@@ -66,7 +66,7 @@ delete_diagnosis(struct ef_http_request *req, void *ctx)
 {
     struct diagnosis *d = find(req, ctx);
     if (d) {
-        diagnosis_stop(d);
+        diagnosis_stop(d, "stopped on demand");
         ef_http_reply_json(req, 200, diagnosis_show(d));
     }
 }

@@ -118,10 +118,10 @@ diagnosis_fail(struct diagnosis *d, const char *fmt, ...)
 }
 
 void
-diagnosis_stop(struct diagnosis *d)
+diagnosis_stop(struct diagnosis *d, const char *why)
 {
     if (d->state == RUNNING) {
-        snprintf(d->error, sizeof d->error, "stopped on demand");
+        snprintf(d->error, sizeof d->error, "%s", why);
         end(d, STOPPED);
     }
 }

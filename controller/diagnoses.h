@@ -135,7 +135,7 @@ int diagnoses_start(struct diagnoses *diagnoses, const json_t *document, const c
 void diagnosis_on_verdict(struct diagnosis *d, void (*told)(void *ctx, struct diagnosis *d), void *ctx);
 
 struct diagnosis *diagnoses_find(const struct diagnoses *diagnoses, const char *id); /* NULL: none. */
-void diagnosis_stop(struct diagnosis *d); /* One that is over stays as it is. */
+void diagnosis_stop(struct diagnosis *d, const char *why); /* One that is over stays as it is. */
 bool diagnosis_is_running(const struct diagnosis *d);
 const json_t *diagnosis_verdict(const struct diagnosis *d); /* As shown below, or NULL. Borrowed. */
 

@@ -27,6 +27,7 @@ enum {
     NUMBERS_GAP_S = 3,    /* Two losses so far apart are of one time, told by the copies' numbers; */
     STATISTICS_GAP_S = 8, /* told by switches, which do so each 5 s. */
     CAUSE_MS = 15000,     /* So long after a link or a switch failed, lost copies are no news. */
+    UNSETTLED_MS = 6000,  /* So long after one failed or came back, traces tell of that. */
 };
 
 struct watched_switch {
@@ -43,6 +44,8 @@ struct switch_watch {
     struct ef_time active_since;     /* Monotonic; 0: we are not the active one. */
     json_t *lost;                    /* By what tells of losses: {"before", "began"}; see note_loss(). */
     struct ef_time failure;          /* Monotonic: when a link or switch was last seen to have failed; 0: never. */
+    json_t *failing;                 /* Those that have, by subject; */
+    struct ef_time changed;          /* when they became more or fewer; 0: never. */
 };
 
 /* --- Alerts -------------------------------------------------------------------- */
@@ -127,7 +130,7 @@ look_at_port(struct switch_watch *w, const char *device, const json_t *port, con
 }
 
 static void
-look_at_links(struct switch_watch *w)
+look_at_links(struct switch_watch *w, json_t *failing)
 {
     const struct controller *c = w->controller;
     json_t *down = json_object();
@@ -143,6 +146,7 @@ look_at_links(struct switch_watch *w)
         json_decref(ports);
     }
     resolve_others(w, "link", down, "both ends have carrier");
+    json_object_update(failing, down);
     json_decref(down);
 }
 
@@ -172,6 +176,12 @@ note_copies(struct watched_switch *s, int64_t copies, struct ef_time now)
     return is_new;
 }
 
+static bool
+has_silence(const struct watched_switch *s, struct ef_time now)
+{
+    return s->silent_ms && ef_time_diff_ns(now, s->last_copy) >= s->silent_ms * EF_NS_PER_MS;
+}
+
 static void
 look_at_switch(struct switch_watch *w, size_t i, json_t *failed)
 {
@@ -182,8 +192,7 @@ look_at_switch(struct switch_watch *w, size_t i, json_t *failed)
     int64_t copies, made;
     bool is_known = collection_counts(w->controller->collection, name, &copies, &made), is_first = !s->n_looks;
     bool is_new = is_known && note_copies(s, copies, now);
-    bool is_silent =
-        is_known && !is_new && s->silent_ms && ef_time_diff_ns(now, s->last_copy) >= s->silent_ms * EF_NS_PER_MS;
+    bool is_silent = is_known && !is_new && has_silence(s, now);
     /* An alert of the controller before us is over when we have seen so, not when we have seen nothing yet. */
     bool is_doubtful = alerts_active(w->controller->alerts, "switch", name) && (!is_new || is_first);
     if (!is_silent && !is_doubtful) {
@@ -206,14 +215,34 @@ look_at_switch(struct switch_watch *w, size_t i, json_t *failed)
 }
 
 static void
-look_at_switches(struct switch_watch *w)
+look_at_switches(struct switch_watch *w, json_t *failing)
 {
     json_t *failed = json_object();
     for (size_t i = 0; i < w->controller->topology.n_switches; i++) {
         look_at_switch(w, i, failed);
     }
     resolve_others(w, "switch", failed, "it answers, or its copies come again");
+    json_object_update(failing, failed);
     json_decref(failed);
+}
+
+/* --- Unsettled ----------------------------------------------------------------- */
+
+/* `failing` is taken over. */
+static void
+note_failing(struct switch_watch *w, json_t *failing)
+{
+    if (!json_equal(failing, w->failing)) {
+        w->changed = ef_time_mono();
+    }
+    json_decref(w->failing);
+    w->failing = failing;
+}
+
+bool
+switch_watch_is_unsettled(const struct switch_watch *w)
+{
+    return w && w->changed.ns && ef_time_diff_ns(ef_time_mono(), w->changed) < UNSETTLED_MS * EF_NS_PER_MS;
 }
 
 /* --- Copies -------------------------------------------------------------------- */
@@ -258,6 +287,19 @@ forget_loss(struct switch_watch *w, const char *key, const json_t *entry)
     json_object_set(json_object_get(w->lost, key), "before", json_object_get(entry, "lost"));
 }
 
+/* Not one of its copies comes: no burst does that. */
+static bool
+loses_all(const struct switch_watch *w, const char *name)
+{
+    const struct topology *t = &w->controller->topology;
+    for (size_t i = 0; i < t->n_switches; i++) {
+        if (!strcmp(t->switches[i].name, name)) {
+            return has_silence(&w->switches[i], ef_time_mono());
+        }
+    }
+    return false;
+}
+
 /* A burst that overran something is no fault, and what a failed link or switch
  * loses is told by the alert of that: so losses are told when they go on. What an alert
  * told of is not told again when somebody has resolved it. */
@@ -283,7 +325,8 @@ look_at_loss(struct switch_watch *w, const json_t *entry, json_t *losing)
         forget_loss(w, key, entry);
         return;
     }
-    if (l.is_over || l.lost < FEW_LOST || l.for_ms < GOES_ON_MS) {
+    bool lasts = l.for_ms >= GOES_ON_MS || (uplink && l.goes_on && loses_all(w, uplink));
+    if (l.is_over || l.lost < FEW_LOST || !lasts) {
         return;
     }
     json_object_set_new(losing, name, json_true());
@@ -320,8 +363,10 @@ on_timer(evutil_socket_t fd, short what, void *arg)
         w->active_since.ns = 0;
     } else {
         w->active_since = w->active_since.ns ? w->active_since : ef_time_mono();
-        look_at_links(w);
-        look_at_switches(w);
+        json_t *failing = json_object();
+        look_at_links(w, failing);
+        look_at_switches(w, failing);
+        note_failing(w, failing);
         look_at_losses(w);
     }
 }
@@ -340,6 +385,7 @@ switch_watch_start(struct controller *c)
     }
     w->controller = c;
     w->lost = json_object();
+    w->failing = json_object();
     return w;
 }
 
@@ -349,6 +395,7 @@ switch_watch_stop(struct switch_watch *w)
     if (w) {
         event_free(w->timer);
         json_decref(w->lost);
+        json_decref(w->failing);
         free(w->switches);
         free(w);
     }

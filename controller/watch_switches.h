@@ -9,10 +9,17 @@
  *              is gone as well
  *     copies   copies of a switch, or for an analyzer, get lost (collection.h)
  *
- * An alert of the kind is raised for each, and resolved when it is over. One event
- * base's thread. */
+ * An alert of the kind is raised for each, and resolved when it is over. When a link or
+ * switch fails or comes back, packets and copies are lost at other places, too, for
+ * some seconds: what is concluded from them then would be wrong.
+ *
+ *     if (switch_watch_is_unsettled(c->switch_watch)) look later;
+ *
+ * One event base's thread. */
 #ifndef CONTROLLER_WATCH_SWITCHES_H
 #define CONTROLLER_WATCH_SWITCHES_H
+
+#include <stdbool.h>
 
 struct controller;
 struct switch_watch;
@@ -20,5 +27,9 @@ struct switch_watch;
 /* By the configuration; NULL if it is off. */
 struct switch_watch *switch_watch_start(struct controller *c);
 void switch_watch_stop(struct switch_watch *watch); /* NULL is fine. */
+
+/* Whether a link or a switch has failed or come back within the last seconds; of NULL
+ * false. */
+bool switch_watch_is_unsettled(const struct switch_watch *watch);
 
 #endif

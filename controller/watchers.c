@@ -20,6 +20,7 @@
 #include "controller/watch_case.h"
 #include "controller/watch_causes.h"
 #include "controller/watch_faults.h"
+#include "controller/watch_switches.h"
 
 enum {
     LOOK_BACK_MS = 15000, /* A trace can be seen when its last copy is long enough ago. */
@@ -45,7 +46,7 @@ struct watchers {
     unsigned n_running;
     double allowance; /* Diagnoses that may be started. */
     struct ef_time filled;
-    uint64_t n_polls, n_traces, n_diagnoses, n_put_off;
+    uint64_t n_polls, n_traces, n_diagnoses, n_put_off, n_unsettled;
 };
 
 /* --- Verdicts -------------------------------------------------------------- */
@@ -85,6 +86,8 @@ raise_quiet(struct watchers *w, struct watch_case *c, const struct diagnosis *d,
     snprintf(c->alert, sizeof c->alert, "%s", subject);
 }
 
+/* It is over, or cannot be told now, for copies of probes get lost: worth an alert only
+ * if it goes on like this. */
 static void
 take_transient(struct watchers *w, struct watch_case *c, const struct diagnosis *d, struct ef_time now)
 {
@@ -106,6 +109,7 @@ static void
 take_verdict(struct watchers *w, struct watch_case *c, const struct diagnosis *d)
 {
     const json_t *verdict = diagnosis_verdict(d), *persistent = json_object_get(verdict, "persistent");
+    const json_t *details = json_object_get(verdict, "details");
     struct ef_time now = ef_time_mono();
     bool is_explained =
         watch_causes_explain(w->controller->alerts, text_of(verdict, "device"), json_object_get(verdict, "link"));
@@ -119,7 +123,7 @@ take_verdict(struct watchers *w, struct watch_case *c, const struct diagnosis *d
         watch_faults_take(w->faults, c->key, d);
     } else if (is_explained || is_doubtful(w, c)) {
         c->not_before = ef_time_add_ms(now, AFTER_TRANSIENT_MS);
-    } else if (json_is_false(persistent)) {
+    } else if (json_is_false(persistent) || json_is_true(json_object_get(details, "probed_in_vain"))) {
         take_transient(w, c, d, now);
     } else {
         c->not_before = ef_time_add_ms(now, AFTER_FAILURE_MS);
@@ -195,11 +199,29 @@ end_quiet(struct watchers *w, struct watch_case *c, struct ef_time now)
     }
 }
 
+/* Nothing that diagnoses are finding out now holds. */
+static void
+stop_diagnoses(struct watchers *w)
+{
+    for (int i = 0; i < WATCH_CASES; i++) {
+        struct watch_case *c = &w->cases.cases[i];
+        struct diagnosis *d = c->running;
+        c->has_news = false;
+        c->running = NULL;
+        if (d) {
+            diagnosis_stop(d, "a link or a switch has just failed or come back");
+        }
+    }
+}
+
 static void
 look_at_cases(struct watchers *w)
 {
     struct ef_time now = ef_time_mono();
     watch_faults_explain(w->faults);
+    if (switch_watch_is_unsettled(w->controller->switch_watch)) {
+        stop_diagnoses(w);
+    }
     for (int i = 0; i < WATCH_CASES; i++) {
         struct watch_case *c = &w->cases.cases[i];
         end_quiet(w, c, now);
@@ -243,6 +265,10 @@ take_trace(struct watchers *w, const json_t *trace)
         return;
     }
     w->n_traces++;
+    if (switch_watch_is_unsettled(w->controller->switch_watch)) {
+        w->n_unsettled++;
+        return;
+    }
     c = watch_cases_get(&w->cases, app, key);
     if (!c) {
         w->n_put_off++;
@@ -353,11 +379,12 @@ watchers_show(const struct watchers *w)
     for (int i = 0; i < WATCH_CASES; i++) {
         n_cases += *w->cases.cases[i].app != '\0';
     }
-    return json_pack("{s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:I, s:I}, s:o}", "drop",
+    return json_pack("{s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:I, s:I}, s:o}", "drop",
                      w->controller->configuration.watchers.drop, "loop", w->controller->configuration.watchers.loop,
                      "polls", (json_int_t) w->n_polls, "traces", (json_int_t) w->n_traces, "cases",
                      (json_int_t) n_cases, "faults", (json_int_t) watch_faults_n(w->faults), "diagnoses",
-                     (json_int_t) w->n_diagnoses, "put_off", (json_int_t) w->n_put_off, "probes", "orders",
-                     (json_int_t) b->orders, "sent", (json_int_t) b->taken, "put_off", (json_int_t) b->refused,
-                     "lost_copies", collection_show(w->controller->collection));
+                     (json_int_t) w->n_diagnoses, "put_off", (json_int_t) w->n_put_off, "unsettled",
+                     (json_int_t) w->n_unsettled, "probes", "orders", (json_int_t) b->orders, "sent",
+                     (json_int_t) b->taken, "put_off", (json_int_t) b->refused, "lost_copies",
+                     collection_show(w->controller->collection));
 }

@@ -15,7 +15,8 @@
  * too much waits for the next round; nothing is queued.
  *
  * Traces that tell of lost copies are no drops; the analyzers see to that, and
- * collection.h to what they cannot know.
+ * collection.h to what they cannot know. Nor is any trace looked into, or a diagnosis
+ * ended, while a link or a switch has just failed or come back (watch_switches.h).
  *
  * Of several controllers with one database only the active one watches. One event
  * base's thread. */
@@ -31,8 +32,8 @@ struct watchers;
 struct watchers *watchers_start(struct controller *c);
 void watchers_stop(struct watchers *watchers); /* NULL is fine. */
 
-/* {"drop": bool, "loop": bool, "polls", "traces", "cases", "faults", "diagnoses", "put_off", "probes": {"orders",
- * "sent", "put_off"}, "lost_copies": collection_show()}, a new reference; NULL without watchers: null. */
+/* {"drop": bool, "loop": bool, "polls", "traces", "cases", "faults", "diagnoses", "put_off", "unsettled", "probes":
+ * {"orders", "sent", "put_off"}, "lost_copies": collection_show()}, a new reference; NULL without watchers: null. */
 json_t *watchers_show(const struct watchers *watchers);
 
 #endif

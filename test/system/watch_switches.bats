@@ -70,3 +70,11 @@ began_anew() { [ "$(of_switch "$1" restarts)" = 1 ] && [ "$(of_switch "$1" dupli
     fabric fault clear all
     wait_until 90 has copies resolved "leaf2: none*" || wait_until 1 has copies resolved "leaf2: *"
 }
+
+@test "a switch none of whose copies arrives, though it makes some, loses copies: it has not failed" {
+    wait_until 60 is_busy spine2
+    fabric fault add --kind mirror-loss --at spine2 --rate 100% --seed 1
+    wait_until 40 has copies open "spine2: copies of packets are lost between the reshufflers and spine2 (*"
+    [ -z "$(alerts switch open)" ]
+    fabric fault clear all
+}
