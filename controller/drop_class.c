@@ -10,7 +10,6 @@
 
 #include "base/time.h"
 #include "base/util.h"
-#include "controller/collection.h"
 #include "controller/drop_lengths.h"
 #include "controller/drop_run.h"
 #include "controller/drop_verdict.h"
@@ -69,12 +68,11 @@ on_wait(evutil_socket_t fd, short what, void *ctx)
 {
     struct drop *a = ctx;
     static const struct timeval look = {0, LOOK_MS * 1000};
-    int64_t gathered = a->gathered, made = a->made;
-    collection_counts(a->c->collection, a->pattern.next, &gathered, &made);
+    enum drop_heard heard = drop_witnesses_ask(&a->witnesses, a->c->collection, a->pattern.next);
     bool is_late = ef_time_before(a->wait_until, ef_time_mono()) || !is_managed(a, a->pattern.next);
-    if (gathered != a->gathered) {
+    if (heard == DROP_WITNESS_HEARD) {
         retry_pattern(a);
-    } else if (made != a->made) {
+    } else if (heard == DROP_WITNESS_LOST) {
         diagnosis_fail(a->d, "%s makes copies, but none arrives: nothing can be told of packets to it",
                        a->pattern.next);
     } else if (is_late) {
@@ -91,9 +89,11 @@ on_wait(evutil_socket_t fd, short what, void *ctx)
 static bool
 waits_for_next(struct drop *a)
 {
-    int64_t gathered, made;
-    if (!a->pattern.next || a->pattern.seen[DROP_ALIVE].passed || a->pattern.beyond_link ||
-        !collection_counts(a->c->collection, a->pattern.next, &gathered, &made) || gathered != a->gathered) {
+    if (!a->pattern.next || a->pattern.seen[DROP_ALIVE].passed || a->pattern.beyond_link) {
+        return false;
+    }
+    enum drop_heard heard = drop_witnesses_ask(&a->witnesses, a->c->collection, a->pattern.next);
+    if (heard == DROP_WITNESS_HEARD || heard == DROP_WITNESS_UNKNOWN) {
         return false;
     }
     diagnosis_progress(a->d, "no copy of %s has come meanwhile: waiting for what it says itself", a->pattern.next);
@@ -117,6 +117,7 @@ on_varied(void *ctx)
     if (drop_has_ended(a)) {
         return;
     }
+    a->pattern.n_unheard = drop_witnesses_unheard(&a->witnesses, a->c->collection, a->pattern.unheard);
     drop_round_note(a, 0);
     drop_pattern_text(&a->pattern, what, sizeof what);
     diagnosis_progress(a->d, "dropped: %s", what);
@@ -132,9 +133,7 @@ start_varying(struct drop *a)
 {
     const char *next = a->pattern.next;
     drop_round_begin(a);
-    if (next) {
-        collection_counts(a->c->collection, next, &a->gathered, &a->made);
-    }
+    drop_witnesses_begin(&a->witnesses, a->c->collection, a->map, a->at);
     a->n_variations = drop_pattern_variations(&a->pattern, a->variations, EF_ARRAY_SIZE(a->variations));
     diagnosis_progress(a->d, "persistent: all %u probes like it were dropped at %s%s%s; varying fields, %zu ways",
                        a->n_probed, a->at, next ? " before " : "", next ? next : "", a->n_variations);

@@ -11,7 +11,7 @@
 #include "controller/drop_verdict.h"
 
 enum {
-    N_LENGTHS = 12, /* Of one step of the bisection. */
+    N_LENGTHS = 36, /* Of one step of the bisection: two steps from the shortest to the longest. */
     MAX_LENGTH_STEPS = 4,
 };
 

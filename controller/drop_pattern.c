@@ -17,8 +17,9 @@ enum {
     PORT_STEP = 1237,
     RETRY_PORT = 20011, /* And of those that are tried where these told nothing. */
     RETRY_STEP = 1201,
-    MAX_OTHERS = 2, /* Other values of a field. */
-    LONG = 300,     /* Packets that may be dropped for being long. */
+    MAX_OTHERS = 2,    /* Other values of a field. */
+    MAX_ADDRESSES = 3, /* Addresses, since a prefix may have some of them. */
+    LONG = 300,        /* Packets that may be dropped for being long. */
     MAX_ALIVE = 3,
 };
 
@@ -131,10 +132,10 @@ typedef size_t find_hosts(const struct fabric_map *map, const char *like, const 
 static void
 vary_address(struct list *list, const struct drop_pattern *p, enum drop_field field, bool is_src, find_hosts *find)
 {
-    const char *addresses[MAX_OTHERS + 2], *other = is_src ? p->base.dst : p->base.src;
+    const char *addresses[MAX_ADDRESSES + 2], *other = is_src ? p->base.dst : p->base.src;
     size_t n = find(p->map, is_src ? p->base.src : p->base.dst, addresses, EF_ARRAY_SIZE(addresses));
     int used = 0;
-    for (size_t i = 0; i < n && used < MAX_OTHERS; i++) {
+    for (size_t i = 0; i < n && used < MAX_ADDRESSES; i++) {
         struct probe_flow flow = p->base;
         const char *leaf = fabric_map_switch_of(p->map, addresses[i]);
         if (!strcmp(addresses[i], other) || (!is_src && leaf && !strcmp(leaf, p->at))) {
@@ -182,6 +183,7 @@ drop_pattern_variations(const struct drop_pattern *p, struct drop_variation vari
     vary_address(&list, p, DROP_SRC_ELSEWHERE, true, fabric_map_hosts_elsewhere);
     vary_address(&list, p, DROP_DST_ELSEWHERE, false, fabric_map_hosts_elsewhere);
     if (list.n) {
+        list.n = EF_MIN(list.n, size - 1);
         add(&list, DROP_BASE, &p->base, p->at); /* Is it still dropped? */
     }
     return list.n;
@@ -194,6 +196,8 @@ drop_pattern_init(struct drop_pattern *p, const struct fabric_map *map, const ch
 {
     const char *next[FABRIC_MAP_NEXT];
     *p = (struct drop_pattern){.map = map, .at = at, .base = *base};
+    drop_prefix_note(&p->addresses[0], base->src, true);
+    drop_prefix_note(&p->addresses[1], base->dst, true);
     p->expected = fabric_map_switch_of(map, base->dst);
     p->n_candidates = p->expected ? fabric_map_next(map, at, p->expected, next, EF_ARRAY_SIZE(next)) : 0;
     for (size_t i = 0; i < p->n_candidates; i++) {
@@ -260,11 +264,37 @@ has_other_way(const struct drop_pattern *p, const struct drop_variation *v)
     return n;
 }
 
+/* Nobody of whom anything is heard would have seen it go on. */
+static bool
+has_no_witness(const struct drop_pattern *p, const struct drop_variation *v)
+{
+    const char *next[FABRIC_MAP_NEXT], *to = fabric_map_switch_of(p->map, v->flow.dst);
+    size_t n = to ? fabric_map_next(p->map, p->at, to, next, EF_ARRAY_SIZE(next)) : 0, n_unheard = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < p->n_unheard; k++) {
+            n_unheard += !strcmp(next[i], p->unheard[k]);
+        }
+    }
+    return n && n_unheard == n;
+}
+
+/* Several ports are tried with each address; it counts once, dropped if one of them is. */
+static void
+note_address(struct drop_pattern *p, const struct drop_variation *v, bool is_dropped)
+{
+    bool is_src = v->field == DROP_SRC_BESIDE || v->field == DROP_SRC_ELSEWHERE;
+    bool is_dst = v->field == DROP_DST_BESIDE || v->field == DROP_DST_ELSEWHERE;
+    if ((is_src || is_dst) && v->flow.src_port == p->base.src_port) {
+        drop_prefix_note(&p->addresses[is_dst], is_src ? v->flow.src : v->flow.dst, is_dropped);
+    }
+}
+
 void
 drop_pattern_note(struct drop_pattern *p, const struct drop_variation *v, const struct probe_round_order *result)
 {
     bool is_dropped = result->failed && result->failed >= result->passed;
-    if (!result->failed && !result->passed) {
+    bool is_untold = is_dropped && v->field == DROP_DST_ELSEWHERE && has_no_witness(p, v);
+    if ((!result->failed && !result->passed) || is_untold) {
         p->seen[v->field].no_answer++;
         return;
     }
@@ -275,6 +305,7 @@ drop_pattern_note(struct drop_pattern *p, const struct drop_variation *v, const 
     }
     if (is_dropped) {
         p->beyond_link = p->beyond_link || (v->field == DROP_DST_ELSEWHERE && has_other_way(p, v));
+        note_address(p, v, true);
         if (v->field == DROP_SRC_PORT && p->n_failing_ports < EF_ARRAY_SIZE(p->failing_ports)) {
             p->failing_ports[p->n_failing_ports++] = v->flow.src_port;
         }
@@ -282,7 +313,12 @@ drop_pattern_note(struct drop_pattern *p, const struct drop_variation *v, const 
         if (v->field == DROP_SRC_PORT || is_same_flow(p, v)) {
             note_next(p, v, result); /* Others may pass on that link as well: they are other packets. */
         }
-        p->seen[v->field].passed_link += !p->next || went_to(result, p->next);
+        bool is_next = p->next && went_to(result, p->next);
+        p->seen[v->field].passed_link += !p->next || is_next;
+        p->seen[v->field].passed_next += is_next;
+        if (is_next) {
+            note_address(p, v, false);
+        }
     }
 }
 
@@ -361,7 +397,14 @@ static void EF_PRINTF(2, 3) append(struct text *t, const char *fmt, ...)
     t->n += n > 0 ? (size_t) n : 0;
 }
 
-/* " from 10.1.0.11", " from 10.1.0.0/24", or nothing. */
+/* Some other values are dropped on the link, and some are not. */
+static bool
+is_mixed(const struct drop_pattern *p, enum drop_field field)
+{
+    return p->seen[field].failed && p->seen[field].passed_next;
+}
+
+/* " from 10.1.0.11", " from 10.1.0.0/24", " from 10.2.0.0/15", or nothing. */
 static void
 append_address(struct text *t, const struct drop_pattern *p, bool is_src)
 {
@@ -369,7 +412,12 @@ append_address(struct text *t, const struct drop_pattern *p, bool is_src)
     enum drop_matter elsewhere = p->matters[is_src ? DROP_SRC_ELSEWHERE : DROP_DST_ELSEWHERE];
     const char *address = is_src ? p->base.src : p->base.dst, *subnet = p->subnets[!is_src];
     const char *word = is_src ? " from" : " to";
-    if (beside == DROP_MATTERS) {
+    char prefix[DROP_PREFIX_TEXT];
+    if (is_mixed(p, is_src ? DROP_SRC_BESIDE : DROP_DST_BESIDE) ||
+        is_mixed(p, is_src ? DROP_SRC_ELSEWHERE : DROP_DST_ELSEWHERE)) {
+        bool has_prefix = drop_prefix_find(&p->addresses[!is_src], prefix);
+        append(t, has_prefix ? "%s %s" : "%s %s and others", word, has_prefix ? prefix : address);
+    } else if (beside == DROP_MATTERS) {
         append(t, "%s %s", word, address);
     } else if (elsewhere == DROP_MATTERS && beside == DROP_MATTERS_NOT && subnet) {
         append(t, "%s %s", word, subnet);
@@ -386,6 +434,8 @@ append_ports(struct text *t, const struct drop_pattern *p)
     }
     if (p->matters[DROP_DST_PORT] == DROP_MATTERS) {
         append(t, " to port %d", p->base.dst_port);
+    } else if (is_mixed(p, DROP_DST_PORT)) {
+        append(t, " to port %d and others", p->base.dst_port);
     }
 }
 

@@ -14,12 +14,16 @@
  * way. So "it passed" counts for the pattern only if it passed over the link under
  * suspicion; which one that is, those that pass tell, too: the one that none takes.
  *
+ * Of a field of which some other values are dropped and some are not, addresses have a
+ * prefix (drop_prefix.h), and ports are said to be one of several.
+ *
  * No input or output; one thread. */
 #ifndef CONTROLLER_DROP_PATTERN_H
 #define CONTROLLER_DROP_PATTERN_H
 
 #include <stdbool.h>
 
+#include "controller/drop_prefix.h"
 #include "controller/fabric_map.h"
 #include "controller/probe_flow.h"
 #include "controller/probe_round.h"
@@ -61,8 +65,10 @@ struct drop_pattern {
     /* What was noted: variations (not probes) of each field. */
     struct {
         unsigned failed, passed, passed_link, no_answer;
+        unsigned passed_next; /* Of `passed_link`, those that were seen at the next switch. */
     } seen[DROP_N_FIELDS];
-    int failing_ports[3]; /* Other source ports with which it is dropped, too. */
+    struct drop_prefix_set addresses[2]; /* Sources and destinations; passed: over the link. */
+    int failing_ports[3];                /* Other source ports with which it is dropped, too. */
     unsigned n_failing_ports;
     struct {
         char name[PROBE_ROUND_NAME];
@@ -70,9 +76,11 @@ struct drop_pattern {
         bool same_flow; /* Who has the same addresses and ports, so takes the same way. */
     } candidates[FABRIC_MAP_NEXT];
     size_t n_candidates;
-    bool is_retry;       /* Variations are of what could not be told, with more ports. */
-    bool next_is_silent; /* No copy of the next switch comes, and it made none. */
-    bool beyond_link;    /* Packets that have another way are dropped as well. */
+    bool is_retry;                        /* Variations are of what could not be told, with more ports. */
+    bool next_is_silent;                  /* No copy of the next switch comes, and it made none. */
+    bool beyond_link;                     /* Packets that have another way are dropped as well. */
+    const char *unheard[FABRIC_MAP_NEXT]; /* Neighbours of `at` of which no copies come at all. Borrowed. */
+    size_t n_unheard;
 
     /* What follows; drop_pattern_solve(). */
     const char *next; /* The switch at the other end of the link, or NULL: cannot be told. */

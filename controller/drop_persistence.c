@@ -16,6 +16,7 @@
 enum {
     N_BASE = 60,
     N_PORT = 4,
+    MAX_REPEATS = 2,
     MAX_TRIES = 2, /* Other source ports to begin with. */
 };
 
@@ -84,12 +85,25 @@ takes_another_port(struct drop *a)
     return false;
 }
 
+/* Those that were seen passed, but too many were not seen. */
+static void
+repeat(struct drop *a, const char *why)
+{
+    if (a->n_repeats++ < MAX_REPEATS) {
+        diagnosis_progress(a->d, "%s: once more", why);
+        start_base(a);
+    } else {
+        drop_finish_unprobed(a, why);
+    }
+}
+
 static void
 on_base(void *ctx)
 {
     struct drop *a = ctx;
     const struct probe_round_order *o = probe_round_order(a->round, 0);
     const struct drop_variation base = {DROP_BASE, a->flow, a->at};
+    char why[DROP_WHY_SIZE];
     drop_round_keep(a);
     if (o->is_doubtful) {
         diagnosis_progress(a->d, "copies are being lost on their way to the analyzer that would tell of these probes");
@@ -104,6 +118,10 @@ on_base(void *ctx)
     }
     if (!o->failed && !o->passed) {
         try_detours(a);
+        return;
+    }
+    if (!o->failed && !drop_round_is_seen(a, why)) {
+        repeat(a, why);
         return;
     }
     a->n_failed = o->failed;

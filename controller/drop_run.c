@@ -4,7 +4,10 @@
 
 #include "controller/drop_run.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { SEEN_PERCENT = 90 };
 
 void
 drop_round_add(struct drop *a, const struct drop_variation *v, unsigned count)
@@ -55,4 +58,20 @@ drop_round_note(struct drop *a, unsigned skip)
         }
     }
     drop_pattern_solve(&a->pattern);
+}
+
+bool
+drop_round_is_seen(const struct drop *a, char why[DROP_WHY_SIZE])
+{
+    unsigned seen = 0, asked = 0;
+    bool is_doubtful = false;
+    for (unsigned i = 0; i < probe_round_n(a->round); i++) {
+        const struct probe_round_order *o = probe_round_order(a->round, i);
+        seen += o->passed + o->failed;
+        asked += o->count;
+        is_doubtful = is_doubtful || o->is_doubtful;
+    }
+    snprintf(why, DROP_WHY_SIZE, "only %u of %u probes were seen%s", seen, asked,
+             is_doubtful ? ", and copies are being lost" : "");
+    return !is_doubtful && 100ULL * seen >= (unsigned long long) SEEN_PERCENT * asked;
 }

@@ -25,6 +25,7 @@
 #include "controller/controller.h"
 #include "controller/diagnoses.h"
 #include "controller/drop_pattern.h"
+#include "controller/drop_witnesses.h"
 #include "controller/fabric_map.h"
 #include "controller/probe_flow.h"
 #include "controller/probe_round.h"
@@ -42,14 +43,16 @@ struct drop {
     char trace_id[17], at[PROBE_ROUND_NAME], reason[64];
     char detour[PROBE_ROUND_NAME]; /* A switch over which `at` is reached; "": directly. */
     bool has_pattern;
-    bool goes_on; /* The verdict is not the last word. */
+    bool goes_on;     /* The verdict is not the last word. */
+    bool was_dropped; /* A moment ago, and is not any more. */
+    bool was_in_vain; /* Probes were sent, but too few were seen. */
     struct drop_pattern pattern;
     struct drop_variation variations[PROBE_ROUND_ORDERS];
     size_t n_variations;
     unsigned n_failed, n_probed; /* Of probes like the packet. */
-    unsigned n_steps, n_tries;
-    int64_t gathered, made; /* Copies of the next switch before the fields were varied. */
-    struct event *timer;    /* While it is waited for what the next switch says of itself. */
+    unsigned n_steps, n_tries, n_repeats;
+    struct drop_witnesses witnesses; /* As they were before the fields were varied. */
+    struct event *timer;             /* While it is waited for what the next switch says of itself. */
     struct ef_time wait_until;
 };
 
@@ -64,5 +67,10 @@ void drop_round_add_variations(struct drop *a, unsigned count);
  * the variations, of which the first is order `skip` of the round, is noted in the pattern. */
 void drop_round_keep(struct drop *a);
 void drop_round_note(struct drop *a, unsigned skip);
+
+/* Whether nearly all of the round's probes were seen to pass or to be dropped, so that
+ * what was seen can be said of all: copies get lost, too. If not, `why` says so. */
+enum { DROP_WHY_SIZE = 128 };
+bool drop_round_is_seen(const struct drop *a, char why[DROP_WHY_SIZE]);
 
 #endif

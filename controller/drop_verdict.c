@@ -20,10 +20,10 @@ details(const struct drop *a)
         a->has_pattern && a->pattern.fails_length
             ? json_pack("{s:i, s:i}", "dropped", a->pattern.fails_length, "passes", a->pattern.passes_length)
             : NULL;
-    return json_pack("{s:s, s:o, s:i, s:i, s:i, s:s?, s:o?}", "at", a->at, "packet", packet, "probed",
+    return json_pack("{s:s, s:o, s:i, s:i, s:i, s:s?, s:o?, s:b}", "at", a->at, "packet", packet, "probed",
                      (int) a->n_probed, "dropped", (int) a->n_failed, "unknown_fields",
                      (int) drop_pattern_unknown(&a->pattern), "reason", *a->reason ? a->reason : NULL, "lengths",
-                     lengths);
+                     lengths, "probed_in_vain", a->was_in_vain);
 }
 
 static void
@@ -101,16 +101,16 @@ void
 drop_finish_transient(struct drop *a)
 {
     struct verdict v = {.persistence = VERDICT_TRANSIENT};
+    bool is_old = *a->trace_id || a->was_dropped;
     char way[96];
     double low, high;
     statistics_wilson(a->n_failed, a->n_probed, &low, &high);
     snprintf(v.summary, sizeof v.summary,
-             *a->trace_id
-                 ? "%s dropped a packet%s, but does not now: %u of %u probes like it passed (rate below %.1f %%)."
-                 : "Nothing is dropped at %s%s: %u of %u probes passed (rate below %.1f %%).",
+             is_old ? "%s dropped a packet%s, but does not now: %u of %u probes like it passed (rate below %.1f %%)."
+                    : "Nothing is dropped at %s%s: %u of %u probes passed (rate below %.1f %%).",
              a->at, behind(a, way), a->n_probed - a->n_failed, a->n_probed, 100 * high);
     v.confidence = 1 - high;
-    v.kind = *a->trace_id ? "drop" : "none";
+    v.kind = is_old ? "drop" : "none";
     finish(a, &v, a->at, a->pattern.next);
 }
 
@@ -119,11 +119,12 @@ drop_finish_unprobed(struct drop *a, const char *why)
 {
     struct verdict v = {.persistence = VERDICT_UNKNOWN, .confidence = 0.5};
     char way[96];
+    a->was_in_vain = probe_round_n(a->round) && probe_round_order(a->round, 0)->sent;
     if (!*a->trace_id) {
-        diagnosis_fail(a->d, "no probe could be evaluated: %s", why);
+        diagnosis_fail(a->d, "the probes tell nothing: %s", why);
         return;
     }
-    diagnosis_progress(a->d, "no probe could be evaluated: %s", why);
+    diagnosis_progress(a->d, "the probes tell nothing: %s", why);
     snprintf(v.summary, sizeof v.summary, "%s dropped a packet%s; whether it still does is not known: %s.", a->at,
              behind(a, way), why);
     finish(a, &v, a->at, a->pattern.next);
@@ -138,6 +139,7 @@ drop_has_ended(struct drop *a)
             a->n_failed = o->failed;
             a->n_probed = o->failed + o->passed;
             diagnosis_progress(a->d, "meanwhile it is not dropped any more");
+            a->was_dropped = true;
             drop_finish_transient(a);
             return true;
         }

@@ -8,6 +8,7 @@
 #define CONTROLLER_STATISTICS_H
 
 #include <math.h>
+#include <stdbool.h>
 
 /* The Wilson score interval at 95 % of a share, of which `hits` of `n` were seen
  * (E. B. Wilson, "Probable inference, the law of succession, and statistical
@@ -27,6 +28,17 @@ statistics_wilson(unsigned long hits, unsigned long n, double *low, double *high
     double reach = z / (1 + z * z / d) * sqrt(p * (1 - p) / d + z * z / (4 * d * d));
     *low = hits ? fmax(0, middle - reach) : 0;
     *high = hits < n ? fmin(1, middle + reach) : 1;
+}
+
+/* Whether `hits` of `n` are surely a smaller share than `before` of `n_before`: the intervals
+ * do not touch. */
+static inline bool
+statistics_is_less(unsigned long hits, unsigned long n, unsigned long before, unsigned long n_before)
+{
+    double low, high, low_before, high_before;
+    statistics_wilson(hits, n, &low, &high);
+    statistics_wilson(before, n_before, &low_before, &high_before);
+    return high < low_before;
 }
 
 #endif

@@ -32,6 +32,7 @@ teardown() {
 api() { curl -s "http://127.0.0.1:$PORT/v1/$1" "${@:2}"; }
 active() { api 'alerts?state=active'; }
 no_alerts() { active | jq -e '.alerts == []' >/dev/null; }
+idle() { api diagnoses | jq -e '[.diagnoses[] | select(.state == "running")] == []' >/dev/null; }
 alert_is() { active | jq -e "$1" >/dev/null; } # JQ: of {"alerts"}
 fault() { demo_fabric "$FABRIC" fault add "$@"; }
 
@@ -89,16 +90,17 @@ for i in range(int(sys.argv[3])):
 }
 
 @test "a fault that comes back is found at once" {
+    found() {
+        attempts h1 10.3.0.11 80 8
+        alert_is '.alerts | any(.subject == "spine2>leaf3" and .evidence.persistent)'
+    }
     fault --kind blackhole --at spine2:leaf3 --match tcp
-    attempts h1 10.3.0.11 80 20
-    wait_until 30 alert_is '[.alerts[] | select(.subject == "spine2>leaf3")] | length == 1'
+    wait_until 60 found
     demo_fabric "$FABRIC" fault clear all
-    efctl alert resolve "$(active | jq -r '.alerts[0].id')"
-    idle() { api diagnoses | jq -e '[.diagnoses[] | select(.state == "running")] == []' >/dev/null; }
     wait_until 30 idle
+    efctl alert resolve "$(active | jq -r '.alerts[] | select(.subject == "spine2>leaf3").id')"
     fault --kind blackhole --at spine2:leaf3 --match tcp
-    attempts h1 10.3.0.11 80 20
-    wait_until 20 alert_is '[.alerts[] | select(.subject == "spine2>leaf3")] | length == 1'
+    wait_until 20 found
 }
 
 @test "random drops: the rate, with its interval" {
@@ -147,9 +149,31 @@ for i in range(int(sys.argv[3])):
     polls=$(api status | jq .watchers.polls)
     looked() { [ "$(api status | jq .watchers.polls)" -gt $((polls + 4)) ]; }
     wait_until 20 looked
-    idle() { api diagnoses | jq -e '[.diagnoses[] | select(.state == "running")] == []' >/dev/null; }
     wait_until 60 idle
     active | jq -e '[.alerts[] | select(.kind == "drop" or .kind == "loop")] == []'
+}
+
+@test "while a link has just failed or come back, traces tell of that: no drop is looked for" {
+    # Each time it fails anew: on a busy machine a trace may come too late to be of that.
+    flap() {
+        demo_fabric "$FABRIC" fault clear all
+        wait_until 20 alert_is '.alerts | all(.kind != "link")'
+        fault --kind link-down --at spine1:leaf3
+        attempts h1 10.3.0.11 80 20
+        api status | jq -e '.watchers.unsettled > 0' >/dev/null
+    }
+    wait_until 60 flap
+    wait_until 30 idle
+    active | jq -e '[.alerts[] | select(.kind == "drop" or .kind == "loop")] == []'
+    active | jq -e '[.alerts[] | select(.kind == "link")] | length == 1'
+}
+
+@test "that nothing is dropped is said only of probes that were seen" {
+    fault --kind mirror-loss --rate 60% --at leaf1
+    run -1 efctl diagnose drop src=h1 dst=h5
+    echo "$output"
+    [[ $output == *"probes were seen"* ]]
+    [[ $output != *"Nothing is dropped"* ]]
 }
 
 # lost_for SECONDS: what tells of lost copies of spine2 has not done so since then.

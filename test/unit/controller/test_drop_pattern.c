@@ -44,6 +44,9 @@ struct rule {
     int dst_port, proto;
     const char *src, *src_prefix, *dst;
     int longer_than;
+    const char *dst_prefix;
+    int src_port, shorter_than, last_dst_port; /* dst_port to last_dst_port. */
+    const char *base_src, *base_dst;           /* Of the packet that it begins with. */
 };
 
 static struct fabric_map *map;
@@ -66,13 +69,30 @@ tear_down(void **state)
     return 0;
 }
 
+/* `prefixes`: "10.2.|10.3." */
+static bool
+starts_with_one_of(const char *address, const char *prefixes)
+{
+    for (const char *p = prefixes; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL) {
+        if (!strncmp(address, p, strcspn(p, "|"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool
 is_dropped(const struct rule *rule, const struct probe_flow *f, const char *next)
 {
-    return (!rule->next || !strcmp(rule->next, next)) && (!rule->dst_port || rule->dst_port == f->dst_port) &&
+    return (!rule->next || !strcmp(rule->next, next)) &&
+           (!rule->dst_port || rule->dst_port == f->dst_port ||
+            (f->dst_port > rule->dst_port && f->dst_port <= rule->last_dst_port)) &&
            (!rule->proto || rule->proto == f->proto) && (!rule->src || !strcmp(rule->src, f->src)) &&
-           (!rule->src_prefix || !strncmp(rule->src_prefix, f->src, strlen(rule->src_prefix))) &&
+           (!rule->src_prefix || starts_with_one_of(f->src, rule->src_prefix)) &&
            (!rule->dst || !strcmp(rule->dst, f->dst)) &&
+           (!rule->dst_prefix || starts_with_one_of(f->dst, rule->dst_prefix)) &&
+           (!rule->src_port || rule->src_port == f->src_port) &&
+           (!rule->shorter_than || (f->length ? f->length : probe_flow_shortest(f)) < rule->shorter_than) &&
            (!rule->longer_than || (f->length ? f->length : probe_flow_shortest(f)) > rule->longer_than);
 }
 
@@ -123,12 +143,16 @@ diagnose(struct drop_pattern *p, const struct rule *rule)
                               .length = rule->longer_than ? 1400 : 60,
                               .flags = "S"};
     struct drop_variation variations[PROBE_ROUND_ORDERS];
+    if (rule->base_src) {
+        snprintf(base.src, sizeof base.src, "%s", rule->base_src);
+        snprintf(base.dst, sizeof base.dst, "%s", rule->base_dst);
+    }
     while (!is_dropped(rule, &base, next_of(&base, rule->at))) {
         base.src_port++;
         assert_true(base.src_port < 40100);
     }
     drop_pattern_init(p, map, rule->at, &base);
-    p->subnets[0] = fabric_map_subnet(map, "leaf1", false);
+    p->subnets[0] = fabric_map_subnet(map, fabric_map_switch_of(map, base.src), false);
     p->subnets[1] = fabric_map_subnet(map, "leaf3", false);
     const struct drop_variation first = {DROP_BASE, base, rule->at};
     probe(p, rule, &first);
@@ -157,6 +181,46 @@ the_pattern_is_the_rule(void **state)
         {{"leaf1", "spine2", 0, 0, NULL, NULL, "10.3.0.11", 0}, "spine2", "packets to 10.3.0.11", false},
         {{"spine1", NULL, 0, 0, NULL, NULL, NULL, 0}, "leaf3", "all packets", true},
         {{"spine1", "leaf3", 0, 0, NULL, NULL, NULL, 700}, "leaf3", "packets of more than 72 to 1399 bytes", false},
+        {{.at = "spine1", .next = "leaf3", .shorter_than = 300}, "leaf3", "packets of less than 1400 bytes", false},
+        {{.at = "leaf1", .next = "spine2", .dst_prefix = "10.3.0."}, "spine2", "packets to 10.3.0.0/24", false},
+        {{.at = "leaf1", .next = "spine1", .proto = PROBE_FLOW_TCP, .dst_port = 443, .dst_prefix = "10.3.0."},
+         "spine1",
+         "TCP packets to 10.3.0.0/24 to port 443",
+         false},
+        {{.at = "spine1", .next = "leaf3", .proto = PROBE_FLOW_TCP, .src_prefix = "10.1.0."},
+         "leaf3",
+         "TCP packets from 10.1.0.0/24",
+         false},
+        {{.at = "spine1", .next = "leaf3", .src = "10.1.0.11", .dst = "10.3.0.11"},
+         "leaf3",
+         "packets from 10.1.0.11 to 10.3.0.11",
+         false},
+        {{.at = "spine1", .next = "leaf3", .src_port = 40007}, "leaf3", "packets from port 40007", false},
+        {{.at = "spine1", .next = "leaf3", .proto = PROBE_FLOW_TCP, .dst_port = 443, .longer_than = 700},
+         "leaf3",
+         "TCP packets to port 443 of more than 72 to 1399 bytes",
+         false},
+        /* A prefix that has some leaves and not others; ports beside the one that was seen. */
+        {{.at = "spine1",
+          .next = "leaf3",
+          .src_prefix = "10.2.|10.3.",
+          .base_src = "10.2.0.11",
+          .base_dst = "10.3.0.12"},
+         "leaf3",
+         "packets from 10.2.0.0/15",
+         false},
+        {{.at = "spine1",
+          .next = "leaf3",
+          .src_prefix = "10.1.|10.2.",
+          .base_src = "10.1.0.11",
+          .base_dst = "10.3.0.12"},
+         "leaf3",
+         "packets from 10.1.0.11 and others",
+         false},
+        {{.at = "spine1", .next = "leaf3", .dst_port = 1, .last_dst_port = 6000},
+         "leaf3",
+         "packets to port 443 and others",
+         false},
     };
     for (size_t i = 0; i < EF_ARRAY_SIZE(cases); i++) {
         struct drop_pattern p;
@@ -168,6 +232,38 @@ the_pattern_is_the_rule(void **state)
         assert_string_equal(text, cases[i].text);
         assert_int_equal(p.beyond_link, cases[i].beyond_link);
         assert_false(p.next_is_dead);
+    }
+}
+
+static void
+a_prefix_has_all_and_nothing_else(void **state)
+{
+    static const struct {
+        const char *dropped[4], *passed[4], *prefix;
+    } cases[] = {
+        {{"10.2.0.11", "10.3.0.11"}, {"10.1.0.11", "10.4.0.11"}, "10.2.0.0/15"},
+        {{"10.2.0.11"}, {"10.1.0.11"}, NULL},
+        {{"10.1.0.11", "10.3.0.11"}, {"10.2.0.11"}, NULL},
+        {{"10.1.0.11", "10.1.0.12"}, {0}, "10.1.0.8/29"},
+        {{"10.1.0.11", "10.1.0.11"}, {"10.1.0.12"}, "10.1.0.11/32"},
+        {{"0.0.0.1", "255.0.0.1"}, {0}, "0.0.0.0/0"},
+        {{"fd00:1::11", "fd00:1::12"}, {"fd00:2::11", "10.0.0.1", "nobody"}, "fd00:1::10/126"},
+    };
+    for (size_t i = 0; i < EF_ARRAY_SIZE(cases); i++) {
+        struct drop_prefix_set set = {0};
+        char text[DROP_PREFIX_TEXT];
+        for (size_t k = 0; k < 4; k++) {
+            if (cases[i].dropped[k]) {
+                drop_prefix_note(&set, cases[i].dropped[k], true);
+            }
+            if (cases[i].passed[k]) {
+                drop_prefix_note(&set, cases[i].passed[k], false);
+            }
+        }
+        assert_int_equal(drop_prefix_find(&set, text), cases[i].prefix != NULL);
+        if (cases[i].prefix) {
+            assert_string_equal(text, cases[i].prefix);
+        }
     }
 }
 
@@ -203,6 +299,32 @@ a_dead_switch_is_told_from_a_broken_link(void **state)
     drop_pattern_solve(&p);
     assert_int_equal(n_alive, 1); /* Over spine2, the only other neighbour. */
     assert_true(p.next_is_dead);
+}
+
+/* Of the packets for elsewhere nobody tells whose copies arrive: they say nothing of
+ * the switch, and only the link to the next one remains. */
+static void
+who_is_not_heard_is_no_witness(void **state)
+{
+    struct probe_flow base = {
+        .src = "10.1.0.11", .dst = "10.3.0.11", .proto = PROBE_FLOW_TCP, .src_port = 1, .dst_port = 2};
+    struct probe_round_order failed = {.sent = 4, .traced = 4, .reached = 4, .failed = 4};
+    struct drop_variation variations[PROBE_ROUND_ORDERS];
+    for (int is_heard = 0; is_heard < 2; is_heard++) {
+        struct drop_pattern p;
+        drop_pattern_init(&p, map, "spine1", &base);
+        p.unheard[0] = "leaf1";
+        p.unheard[1] = "leaf2";
+        p.n_unheard = is_heard ? 0 : 2;
+        size_t n = drop_pattern_variations(&p, variations, PROBE_ROUND_ORDERS);
+        for (size_t i = 0; i < n; i++) {
+            drop_pattern_note(&p, &variations[i], &failed);
+        }
+        drop_pattern_solve(&p);
+        assert_int_equal(p.beyond_link, is_heard);
+        assert_int_equal(p.matters[DROP_DST_ELSEWHERE], is_heard ? DROP_MATTERS_NOT : DROP_NOT_KNOWN);
+        assert_string_equal(p.next, "leaf3");
+    }
 }
 
 /* What nobody has a trace of says nothing. */
@@ -251,8 +373,10 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_pattern_is_the_rule),
+        cmocka_unit_test(a_prefix_has_all_and_nothing_else),
         cmocka_unit_test(no_link_is_named_where_all_ways_drop),
         cmocka_unit_test(a_dead_switch_is_told_from_a_broken_link),
+        cmocka_unit_test(who_is_not_heard_is_no_witness),
         cmocka_unit_test(silence_is_no_drop),
         cmocka_unit_test(the_map_knows_neighbours_and_hosts),
     };

@@ -202,6 +202,11 @@ wilson_intervals_are_right(void **state)
     assert_true(fabs(low - 0.8830) < 0.0001 && high == 1);
     statistics_wilson(0, 0, &low, &high);
     assert_true(low == 0 && high == 1);
+    assert_true(statistics_is_less(0, 400, 21, 60)); /* What was lost a moment ago is not any more. */
+    assert_false(statistics_is_less(40, 400, 6, 60));
+    assert_false(statistics_is_less(0, 400, 1, 60)); /* That may be chance. */
+    assert_false(statistics_is_less(21, 60, 0, 400));
+    assert_false(statistics_is_less(0, 0, 60, 60)); /* Nothing was seen. */
 }
 
 /* --- Causes ---------------------------------------------------------------- */
