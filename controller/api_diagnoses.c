@@ -3,9 +3,47 @@
 #include <config.h>
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "controller/controller.h"
-#include "controller/diagnoses.h"
+#include "controller/diagnoses_kept.h"
+
+/* One that was begun or stopped, and is being kept. */
+struct keeping {
+    struct controller *controller;
+    struct ef_http_request *http;
+    char id[17];
+    bool was_begun;
+};
+
+static void
+on_kept(void *ctx, const char *error)
+{
+    struct keeping *k = ctx;
+    struct diagnosis *d = diagnoses_find(k->controller->diagnoses, k->id);
+    if (error || !d) {
+        if (d && k->was_begun) {
+            diagnosis_stop(d, "it could not be kept"); /* Nobody knows of it. */
+        }
+        ef_http_reply_error(k->http, 503, "not_kept", -1, "%s", error ? error : "it was forgotten meanwhile");
+    } else {
+        ef_http_reply_json(k->http, k->was_begun ? 202 : 200, diagnosis_show(d));
+    }
+    free(k);
+}
+
+static void
+keep(struct controller *c, struct ef_http_request *req, const struct diagnosis *d, bool was_begun)
+{
+    struct keeping *k = malloc(sizeof *k);
+    if (!k) {
+        abort(); /* Control path. */
+    }
+    *k = (struct keeping){.controller = c, .http = req, .was_begun = was_begun};
+    snprintf(k->id, sizeof k->id, "%s", diagnosis_id(d));
+    diagnoses_kept_put(c->diagnoses_kept, d, on_kept, k);
+}
 
 static void
 post_diagnoses(struct ef_http_request *req, void *ctx)
@@ -24,7 +62,7 @@ post_diagnoses(struct ef_http_request *req, void *ctx)
     int rc = diagnoses_start(c->diagnoses, document, "operator", &d, &err);
     json_decref(document);
     if (!rc) {
-        ef_http_reply_json(req, 202, diagnosis_show(d));
+        keep(c, req, d, true);
     } else if (rc == -ENOSPC) {
         ef_http_reply_error(req, 409, "too_many", -1, "%s", err.text);
     } else if (rc == -ENOENT) {
@@ -67,7 +105,7 @@ delete_diagnosis(struct ef_http_request *req, void *ctx)
     struct diagnosis *d = find(req, ctx);
     if (d) {
         diagnosis_stop(d, "stopped on demand");
-        ef_http_reply_json(req, 200, diagnosis_show(d));
+        keep(ctx, req, d, false);
     }
 }
 

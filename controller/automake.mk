@@ -23,6 +23,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/control_commands.c \
 	controller/controller.h \
 	controller/diagnoses.c controller/diagnoses.h \
+	controller/diagnoses_kept.c controller/diagnoses_kept.h controller/diagnoses_private.h \
 	controller/diagnosis_apps.c \
 	controller/counter_keeper.c controller/counter_keeper.h \
 	controller/debug_capacity.c controller/debug_capacity.h \

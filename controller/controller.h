@@ -22,6 +22,7 @@ struct events;
 struct webhooks;
 struct collection;
 struct diagnoses;
+struct diagnoses_kept;
 struct probe_orders;
 struct switch_watch;
 struct watchers;
@@ -49,6 +50,7 @@ struct controller {
     struct event_streams *event_streams;
     struct webhooks *webhooks;
     struct diagnoses *diagnoses;
+    struct diagnoses_kept *diagnoses_kept;
     struct collection *collection;     /* NULL: without probers nobody asks. */
     struct watchers *watchers;         /* NULL: all are off. */
     struct switch_watch *switch_watch; /* NULL: off. */

@@ -2,7 +2,7 @@
 /* What all applications have in common; see diagnoses.h. */
 #include <config.h>
 
-#include "controller/diagnoses.h"
+#include "controller/diagnoses_private.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <sys/random.h>
 
 #include "base/log.h"
@@ -21,35 +20,12 @@
 #include "controller/document.h"
 #include "controller/text.h"
 
-enum state { RUNNING, DONE, STOPPED, FAILED };
-static const char *const state_names[] = {"running", "done", "stopped", "failed"};
-
-struct diagnosis {
-    TAILQ_ENTRY(diagnosis) next;
-    struct diagnoses *diagnoses;
-    char id[17], error[300];
-    const char *origin; /* Static. */
-    const struct diagnosis_app *app;
-    void *app_state; /* NULL once it is over. */
-    enum state state;
-    json_t *options, *progress, *evidence, *verdict; /* The verdict may be NULL. */
-    struct ef_time created, ended;                   /* Real time. */
-    struct event *deadline;
-    void (*told)(void *ctx, struct diagnosis *d);
-    void *told_ctx;
-};
-
-struct diagnoses {
-    struct controller *controller;
-    TAILQ_HEAD(, diagnosis) list; /* Oldest first. */
-    size_t n;
-    struct diagnoses_counts counts;
-};
+const char *const diagnosis_state_names[] = {"running", "done", "stopped", "failed", NULL};
 
 /* --- The end -------------------------------------------------------------- */
 
 static void
-end(struct diagnosis *d, enum state state)
+end(struct diagnosis *d, enum diagnosis_state state)
 {
     struct diagnoses_counts *counts = &d->diagnoses->counts;
     void *app_state = d->app_state;
@@ -59,12 +35,14 @@ end(struct diagnosis *d, enum state state)
     event_free(d->deadline);
     d->deadline = NULL;
     counts->running--;
-    *(state == DONE ? &counts->done : state == STOPPED ? &counts->stopped : &counts->failed) += 1;
+    *(state == DIAGNOSIS_DONE ? &counts->done : state == DIAGNOSIS_STOPPED ? &counts->stopped : &counts->failed) += 1;
     if (app_state) {
         d->app->end(app_state);
     }
     const char *summary = json_string_value(json_object_get(d->verdict, "summary"));
-    ef_log_info("diagnoses", "%s %s: %s: %s", d->app->name, d->id, state_names[state], summary ? summary : d->error);
+    ef_log_info("diagnoses", "%s %s: %s: %s", d->app->name, d->id, diagnosis_state_names[state],
+                summary ? summary : d->error);
+    diagnoses_kept_changed(d->diagnoses->kept, d->id, true);
     if (d->told) {
         d->told(d->told_ctx, d);
     }
@@ -94,13 +72,14 @@ void
 diagnosis_finish(struct diagnosis *d, const struct verdict *v)
 {
     set_verdict(d, v);
-    end(d, DONE);
+    end(d, DIAGNOSIS_DONE);
 }
 
 void
 diagnosis_suspect(struct diagnosis *d, const struct verdict *v)
 {
     set_verdict(d, v);
+    diagnoses_kept_changed(d->diagnoses->kept, d->id, false);
     if (d->told) {
         d->told(d->told_ctx, d);
     }
@@ -114,15 +93,15 @@ diagnosis_fail(struct diagnosis *d, const char *fmt, ...)
     vsnprintf(d->error, sizeof d->error, fmt, args);
     va_end(args);
     text_make_printable(d->error);
-    end(d, FAILED);
+    end(d, DIAGNOSIS_FAILED);
 }
 
 void
 diagnosis_stop(struct diagnosis *d, const char *why)
 {
-    if (d->state == RUNNING) {
+    if (d->state == DIAGNOSIS_RUNNING && d->deadline) { /* Here, that is. */
         snprintf(d->error, sizeof d->error, "%s", why);
-        end(d, STOPPED);
+        end(d, DIAGNOSIS_STOPPED);
     }
 }
 
@@ -260,8 +239,8 @@ find_app(const json_t *document, struct ef_error *err)
     return NULL;
 }
 
-static void
-free_diagnosis(struct diagnosis *d)
+void
+diagnosis_free(struct diagnosis *d)
 {
     if (d->app_state) {
         d->app->end(d->app_state);
@@ -301,18 +280,47 @@ create(struct diagnoses *diagnoses, const struct diagnosis_app *app, const json_
     return d;
 }
 
+void
+diagnosis_remove(struct diagnosis *d)
+{
+    TAILQ_REMOVE(&d->diagnoses->list, d, next);
+    d->diagnoses->n--;
+    diagnosis_free(d);
+}
+
 static void
 forget_oldest(struct diagnoses *diagnoses)
 {
     struct diagnosis *d;
     TAILQ_FOREACH(d, &diagnoses->list, next)
     {
-        if (d->state != RUNNING) {
-            TAILQ_REMOVE(&diagnoses->list, d, next);
-            diagnoses->n--;
-            free_diagnosis(d);
+        if (d->state != DIAGNOSIS_RUNNING) {
+            char id[sizeof d->id];
+            memcpy(id, d->id, sizeof id);
+            diagnosis_remove(d);
+            diagnoses_kept_changed(diagnoses->kept, id, true);
             return;
         }
+    }
+}
+
+void
+diagnosis_insert(struct diagnoses *diagnoses, struct diagnosis *d)
+{
+    struct diagnosis *before;
+    diagnoses->n++;
+    TAILQ_FOREACH_REVERSE(before, &diagnoses->list, diagnosis_list, next)
+    {
+        if (!ef_time_before(d->created, before->created)) {
+            TAILQ_INSERT_AFTER(&diagnoses->list, before, d, next);
+            break;
+        }
+    }
+    if (!before) {
+        TAILQ_INSERT_HEAD(&diagnoses->list, d, next);
+    }
+    if (diagnoses->n > DIAGNOSES_MAX_KEPT) {
+        forget_oldest(diagnoses);
     }
 }
 
@@ -332,17 +340,15 @@ diagnoses_start(struct diagnoses *diagnoses, const json_t *document, const char 
     struct diagnosis *d = create(diagnoses, app, document, origin);
     int rc = app->start(d, d->options, &d->app_state, err);
     if (rc) {
-        free_diagnosis(d);
+        diagnosis_free(d);
         return rc;
     }
     const struct timeval deadline = {deadline_s, 0};
     evtimer_add(d->deadline, &deadline);
-    TAILQ_INSERT_TAIL(&diagnoses->list, d, next);
     diagnoses->counts.started++;
     diagnoses->counts.running++;
-    if (++diagnoses->n > DIAGNOSES_MAX_KEPT) {
-        forget_oldest(diagnoses);
-    }
+    diagnosis_insert(diagnoses, d);
+    diagnoses_kept_changed(diagnoses->kept, d->id, false); /* Whoever must know that it is kept sees to that. */
     *out = d;
     return 0;
 }
@@ -372,7 +378,7 @@ diagnoses_find(const struct diagnoses *diagnoses, const char *id)
 bool
 diagnosis_is_running(const struct diagnosis *d)
 {
-    return d->state == RUNNING;
+    return d->state == DIAGNOSIS_RUNNING;
 }
 
 const json_t *
@@ -386,9 +392,9 @@ show_head(const struct diagnosis *d)
 {
     char created[EF_TIME_TEXT_SIZE], ended[EF_TIME_TEXT_SIZE];
     return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:O, s:s, s:s?, s:O?}", "id", d->id, "app", d->app->name, "origin",
-                     d->origin, "state", state_names[d->state], "error", *d->error ? d->error : NULL, "options",
-                     d->options, "created", ef_time_format(d->created, created), "ended",
-                     d->state == RUNNING ? NULL : ef_time_format(d->ended, ended), "verdict", d->verdict);
+                     d->origin, "state", diagnosis_state_names[d->state], "error", *d->error ? d->error : NULL,
+                     "options", d->options, "created", ef_time_format(d->created, created), "ended",
+                     d->state == DIAGNOSIS_RUNNING ? NULL : ef_time_format(d->ended, ended), "verdict", d->verdict);
 }
 
 json_t *
@@ -438,7 +444,7 @@ diagnoses_destroy(struct diagnoses *diagnoses)
     struct diagnosis *d;
     while (diagnoses && (d = TAILQ_FIRST(&diagnoses->list))) {
         TAILQ_REMOVE(&diagnoses->list, d, next);
-        free_diagnosis(d);
+        diagnosis_free(d);
     }
     free(diagnoses);
 }

@@ -20,7 +20,7 @@
 #include "controller/event_stream.h"
 #include "controller/events.h"
 #include "controller/counter_keeper.h"
-#include "controller/diagnoses.h"
+#include "controller/diagnoses_kept.h"
 #include "controller/ecmp_watch.h"
 #include "controller/link_watch.h"
 #include "controller/probe_orders.h"
@@ -223,6 +223,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     c->event_streams = event_streams_create(c->base, c->events, c->http);
     api_alerts_add(c);
     c->diagnoses = diagnoses_create(c);
+    c->diagnoses_kept = diagnoses_kept_create(c->base, c->diagnoses, c->state);
     probe_budget_init(&c->probe_budget, (unsigned) c->configuration.watchers.orders,
                       (unsigned) c->configuration.watchers.probes_per_s, c->started);
     api_diagnoses_add(c);
@@ -260,6 +261,7 @@ stop(struct controller *c, struct ef_control *control)
     watchers_stop(c->watchers);
     switch_watch_stop(c->switch_watch);
     collection_stop(c->collection);
+    diagnoses_kept_destroy(c->diagnoses_kept);
     diagnoses_destroy(c->diagnoses); /* They use the next three. */
     link_watch_stop(c->link_watch);
     ecmp_watch_stop(c->ecmp_watch);

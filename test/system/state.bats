@@ -547,3 +547,43 @@ n_requests() { [ "$(wc -l <canned/requests)" -ge "$1" ]; }
     told 15
     wait_until 10 losses s2 15
 }
+
+diagnosis() { ask "$1" "/v1/diagnoses/$2" | jq -r '[.state, .error // "" | sub(":.*"; "")] | join(" ")'; }
+is_diagnosis() { [ "$(diagnosis "$1" "$2")" = "$3" ]; }
+diagnose() { # CONTROLLER: prints its id
+    is_reply 202 "$1" /v1/diagnoses -d '{"app": "drop", "src": "h1", "dst": "h2", "proto": "tcp", "dst_port": 80, "deadline_s": 600}'
+    jq -r .id reply
+}
+
+@test "diagnoses outlive the controller; those that ran are told as interrupted" {
+    local running stopped third
+    start_switch s1
+    start_switch s2
+    start_state
+    configure '"unix:\($dir)/state.sock"'
+    jq '.switches |= (to_entries | map(.value + {ports: [{number: 1, name: "p1", peer: {node: "s\(2 - .key)", port: 1}},
+            {number: 2, name: "p2", peer: {node: "h\(.key + 1)"}}]}))
+        | .hosts = [1, 2 | {name: "h\(.)", role: "host", address: "10.\(.).0.11", switch: "s\(.)", port: 2}]' topology.json >t.json
+    mv t.json topology.json
+    start_controller c1
+    wait_until 10 is_role c1 active
+    stopped=$(diagnose c1)
+    running=$(diagnose c1)
+    is_reply 200 c1 "/v1/diagnoses/$stopped" -X DELETE
+    kill_daemon c1 KILL
+    start_controller c1
+    wait_until 10 is_role c1 active
+    wait_until 5 is_diagnosis c1 "$stopped" "stopped stopped on demand"
+    wait_until 5 is_diagnosis c1 "$running" "failed interrupted"
+    ask c1 "/v1/diagnoses/$running" | jq -e '.options.dst == "h2" and .origin == "operator" and .ended != null'
+    [ "$(ask c1 /v1/diagnoses | jq -r '[.diagnoses[].id] | join(" ")')" = "$stopped $running" ]
+    # The standby shows what runs at the active one, and does not go on with it.
+    start_controller c2
+    third=$(diagnose c1)
+    wait_until 5 is_diagnosis c2 "$third" "running "
+    is_reply 503 c2 "/v1/diagnoses/$third" -X DELETE
+    kill_daemon c1 KILL
+    wait_until 5 is_diagnosis c2 "$third" "failed interrupted"
+    is_reply 200 c2 "/v1/diagnoses/$third" -X DELETE
+    jq -e '.state == "failed"' reply
+}
