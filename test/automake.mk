@@ -38,4 +38,3 @@ include test/bench/automake.mk
 # The programs that the system tests use.
 .PHONY: test-tools
 test-tools: $(filter test/tools/%,$(check_PROGRAMS))
-EXTRA_DIST += test/soak/deaths
