@@ -40,11 +40,11 @@ explains(const json_t *alert, const char *kind, const char *device, const json_t
 }
 
 bool
-watch_causes_explain(const struct alerts *alerts, const char *device, const json_t *link)
+watch_causes_explain(const struct alerts *alerts, const char *kind, const char *device, const json_t *link)
 {
     static const char *const kinds[] = {"link", "switch", "copies"};
     bool found = false;
-    for (size_t k = 0; k < EF_ARRAY_SIZE(kinds) && !found; k++) {
+    for (size_t k = 0; k < EF_ARRAY_SIZE(kinds) && !found && strcmp(kind, "loop"); k++) {
         json_t *list = alerts_list(alerts, "active", kinds[k]);
         const json_t *alert;
         size_t i;

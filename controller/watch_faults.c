@@ -136,7 +136,7 @@ watch_faults_explain(struct watch_faults *faults)
     struct fault *f, *next;
     for (f = TAILQ_FIRST(&faults->list); f; f = next) {
         next = TAILQ_NEXT(f, next);
-        if (watch_causes_explain(faults->controller->alerts, text_of(f->evidence, "device"),
+        if (watch_causes_explain(faults->controller->alerts, f->kind, text_of(f->evidence, "device"),
                                  json_object_get(f->evidence, "link"))) {
             end_fault(f, "another alert explains it");
         }

@@ -334,6 +334,7 @@ look_at_loss(struct switch_watch *w, const json_t *entry, json_t *losing)
                json_pack("{s:s, s:I}", analyzer ? "analyzer" : "device", name, "lost", (json_int_t) l.lost),
                "copies of packets are lost %s %s (%lld so far): traces lack hops, packets themselves are not dropped",
                analyzer ? "on the way to" : "between the reshufflers and", name, (long long) l.lost);
+    forget_loss(w, key, entry);
 }
 
 static void

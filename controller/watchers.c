@@ -111,8 +111,8 @@ take_verdict(struct watchers *w, struct watch_case *c, const struct diagnosis *d
     const json_t *verdict = diagnosis_verdict(d), *persistent = json_object_get(verdict, "persistent");
     const json_t *details = json_object_get(verdict, "details");
     struct ef_time now = ef_time_mono();
-    bool is_explained =
-        watch_causes_explain(w->controller->alerts, text_of(verdict, "device"), json_object_get(verdict, "link"));
+    bool is_explained = watch_causes_explain(w->controller->alerts, text_of(verdict, "kind"),
+                                             text_of(verdict, "device"), json_object_get(verdict, "link"));
     if (!verdict || !strcmp(text_of(verdict, "kind"), "none")) {
         c->not_before = ef_time_add_ms(now, AFTER_FAILURE_MS);
     } else if (json_is_true(persistent) && is_explained) {

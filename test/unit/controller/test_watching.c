@@ -225,19 +225,20 @@ a_cause_explains_what_it_touches(void **state)
     json_t *link = json_pack("{s:s, s:s}", "from", "leaf1", "to", "spine2"),
            *back = json_pack("{s:s, s:s}", "from", "spine2", "to", "leaf1"),
            *other = json_pack("{s:s, s:s}", "from", "leaf1", "to", "spine1");
-    assert_false(watch_causes_explain(alerts, "leaf1", link));
+    assert_false(watch_causes_explain(alerts, "drop", "leaf1", link));
     raise_cause(alerts, "link", json_pack("{s:s, s:O}", "device", "leaf1", "link", link));
-    assert_true(watch_causes_explain(alerts, "leaf1", link));
-    assert_true(watch_causes_explain(alerts, "spine2", back));
-    assert_false(watch_causes_explain(alerts, "leaf1", other));
-    assert_false(watch_causes_explain(alerts, "leaf1", NULL));
+    assert_true(watch_causes_explain(alerts, "drop", "leaf1", link));
+    assert_true(watch_causes_explain(alerts, "drop", "spine2", back));
+    assert_false(watch_causes_explain(alerts, "drop", "leaf1", other));
+    assert_false(watch_causes_explain(alerts, "drop", "leaf1", NULL));
     raise_cause(alerts, "switch", json_pack("{s:s}", "device", "spine1"));
-    assert_true(watch_causes_explain(alerts, "leaf1", other));
-    assert_true(watch_causes_explain(alerts, "spine1", NULL));
+    assert_true(watch_causes_explain(alerts, "drop", "leaf1", other));
+    assert_true(watch_causes_explain(alerts, "drop", "spine1", NULL));
+    assert_false(watch_causes_explain(alerts, "loop", "spine1", other)); /* That was seen. */
     alerts_resolve(alerts, "switch", "switch", "up");
-    assert_false(watch_causes_explain(alerts, "leaf1", other));
+    assert_false(watch_causes_explain(alerts, "drop", "leaf1", other));
     raise_cause(alerts, "copies", json_pack("{s:s}", "device", "leaf1"));
-    assert_false(watch_causes_explain(alerts, "leaf1", other)); /* It was seen there. */
+    assert_false(watch_causes_explain(alerts, "drop", "leaf1", other)); /* It was seen there. */
     json_decref(link);
     json_decref(back);
     json_decref(other);
