@@ -302,7 +302,7 @@ read_watchers(const struct doc_place *root, bool has_probers, struct watcher_set
          doc_integer(&place, "diagnoses_per_minute", 1, 1000, 30, &s->diagnoses_per_minute, err) ||
          doc_integer(&place, "probes_per_s", 10, 1000000, 800, &s->probes_per_s, err) ||
          doc_integer(&place, "orders", 1, 256, 60, &s->orders, err) ||
-         doc_integer(&place, "latency_s", 0, MAX_WATCHER_S, 5, &s->latency_s, err) ||
+         doc_integer(&place, "latency_s", 0, MAX_WATCHER_S, 3, &s->latency_s, err) ||
          doc_integer(&place, "ecmp_s", 0, MAX_WATCHER_S, 1, &s->ecmp_s, err) ||
          doc_integer(&place, "rdma_s", 0, MAX_WATCHER_S, 2, &s->rdma_s, err);
     json_decref(none);

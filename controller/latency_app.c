@@ -8,9 +8,13 @@
  * time, from both ends of each (link_probes.h), round after round, and with them
  * some others to compare with; after each round it ranks them (link_ranks.h):
  *
- *     the same link is slow in two rounds   -> verdict: it adds so many us
+ *     the same link is slow in two rounds, and by how much is known to 10 % or 20 us
+ *                                           -> verdict: it adds so many us
  *     or has long round trips now and then  -> verdict: a queue
- *     neither until the time is over        -> none
+ *     neither until the time is over        -> the same if it was slow in two, else none
+ *
+ * The first rounds are short, as great delays show at once; later ones are longer. A verdict has
+ * the interval that the delay lies in with 95 %, and what the least is that could be found just now.
  *
  * A round trip says nothing of the direction: that is found by probes that go
  * round a circle over the link in either direction (latency_circle.h). */
@@ -19,6 +23,7 @@
 #include "controller/latency_app.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,12 +43,13 @@
 #include "filter/filter.h"
 
 enum {
-    N_PROBES = 80,    /* Over a link in a round, */
-    INTERVAL_MS = 20, /* one so often. */
+    N_PROBES = 16,      /* Over a link in a round, from each end, */
+    N_MORE_PROBES = 40, /* from the third on, */
+    INTERVAL_MS = 20,   /* one so often. */
     DEFAULT_DURATION_S = 30,
     MAX_DURATION_S = 600,
     N_CONFIRM = 2,      /* Rounds that must agree, */
-    N_FAINT = 6,        /* and all, if it is not far from the noise. */
+    N_FAINT = 3,        /* if what it adds is not known exactly. */
     MAX_TRACES = 300,   /* That tell the links, each time. */
     MARKS_LAST_S = 700, /* At most; the set is removed at the end. */
     SERIES_MS = 500,
@@ -51,7 +57,7 @@ enum {
 };
 
 static const char owner[] = "latency";
-static const double sure_factor = 10; /* Times the noise. */
+static const double exact_us = 20, exact_part = 0.1; /* To know a delay exactly is one of both. */
 
 struct latency {
     struct diagnosis *d;
@@ -112,9 +118,11 @@ add_probe_ids(struct latency *a)
 static json_t *
 details(const struct link_rank *r, unsigned n_rounds)
 {
-    return json_pack("{s:f, s:f, s:f, s:s, s:i}", "added_us", r->added_us, "noise_us", r->noise_us, "queue_us",
-                     r->queue_us, "compared_with", r->by_history ? "history" : "links of the same kind", "rounds",
-                     (int) n_rounds);
+    double reach_us = link_rank_reach_us(r);
+    return json_pack("{s:f, s:f, s:[f, f], s:f, s:f, s:s, s:i}", "added_us", r->added_us, "noise_us", r->noise_us,
+                     "interval_us", r->added_us - reach_us, r->added_us + reach_us, "noise_floor_us",
+                     link_rank_noise_floor_us(r), "queue_us", r->queue_us, "compared_with",
+                     r->by_history ? "history" : "links of the same kind", "rounds", (int) n_rounds);
 }
 
 static const struct link_rank *
@@ -135,7 +143,7 @@ finish_bad(struct latency *a, const char *sender)
 {
     const struct link_rank *r = rank_of(a, a->last);
     const char *other = sender && !strcmp(sender, r->a) ? r->b : r->a;
-    char where[3 * LATENCY_LINKS_NAME] = "";
+    char where[3 * LATENCY_LINKS_NAME] = ", in one direction or both";
     struct verdict v = {.kind = a->last_was_queue ? "queue" : "latency",
                         .device = sender,
                         .link = diagnosis_link(a->c, sender ? sender : r->a, sender ? other : r->b),
@@ -153,7 +161,7 @@ finish_bad(struct latency *a, const char *sender)
                  r->a, r->b, where, r->queue_us / 1000);
     } else {
         snprintf(v.summary, sizeof v.summary, "The link %s - %s adds %.0f us (+- %.0f us) to each round trip%s.", r->a,
-                 r->b, r->added_us, r->noise_us, where);
+                 r->b, r->added_us, link_rank_reach_us(r), where);
     }
     diagnosis_finish(a->d, &v);
 }
@@ -172,11 +180,12 @@ finish_none(struct latency *a)
         diagnosis_fail(a->d, "no link could be measured: %s", *l->error ? l->error : "the probes left no traces");
         return;
     }
-    snprintf(
-        v.summary, sizeof v.summary,
-        "No link between them is slower than the others: the worst, %s - %s, adds %.0f us, which is not more than the"
-        " noise of %.0f us allows.",
-        top->a, top->b, top->added_us, top->noise_us);
+    bool stands_out = link_rank_is_slow(top, link_rank_least_us(top));
+    snprintf(v.summary, sizeof v.summary,
+             "No link between them is %sslower than the others: the worst, %s - %s, adds %.0f us (+- %.0f us)%s. The"
+             " noise floor is %.0f us: less than that would not be found just now.",
+             stands_out ? "surely " : "", top->a, top->b, top->added_us, link_rank_reach_us(top),
+             stands_out ? ", but only lately" : "", link_rank_noise_floor_us(top));
     v.details = details(top, a->n_rounds);
     diagnosis_finish(a->d, &v);
 }
@@ -252,6 +261,12 @@ worst(const struct latency *a, bool *is_queue)
     return queue;
 }
 
+static bool
+is_exact(const struct link_rank *r)
+{
+    return link_rank_reach_us(r) <= fmax(exact_us, exact_part * r->added_us);
+}
+
 static void
 judge(struct latency *a)
 {
@@ -261,7 +276,7 @@ judge(struct latency *a)
     if (r) {
         latency_links_text(now, r->a, r->b);
         diagnosis_progress(a->d, "round %u: %s adds %.0f us (+- %.0f us)%s", a->n_rounds, now,
-                           is_queue ? r->queue_us : r->added_us, is_queue ? r->queue_noise_us : r->noise_us,
+                           is_queue ? r->queue_us : r->added_us, is_queue ? r->queue_noise_us : link_rank_reach_us(r),
                            is_queue ? " to one round trip in ten" : "");
     } else {
         diagnosis_progress(a->d, "round %u: no link stands out", a->n_rounds);
@@ -269,10 +284,11 @@ judge(struct latency *a)
     a->n_agreed = *now && !strcmp(now, a->last) && is_queue == a->last_was_queue ? a->n_agreed + 1 : *now != '\0';
     memcpy(a->last, now, sizeof now);
     a->last_was_queue = is_queue;
-    bool is_faint = r && !is_queue && r->added_us < sure_factor * r->noise_us && a->n_rounds < N_FAINT;
-    if (a->n_agreed >= N_CONFIRM && !is_faint) {
+    bool is_late = ef_time_before(a->until, ef_time_mono());
+    bool is_sure = a->n_agreed >= N_CONFIRM && (is_queue || is_exact(r));
+    if (is_sure || (is_late && a->n_agreed >= N_FAINT)) {
         find_direction(a);
-    } else if (ef_time_before(a->until, ef_time_mono())) {
+    } else if (is_late) {
         finish_none(a);
     } else {
         start_round(a);
@@ -322,7 +338,7 @@ on_round(void *ctx)
 static void
 start_round(struct latency *a)
 {
-    link_probes_run(a->probes, N_PROBES, INTERVAL_MS, on_round, a);
+    link_probes_run(a->probes, a->n_rounds < N_CONFIRM ? N_PROBES : N_MORE_PROBES, INTERVAL_MS, on_round, a);
 }
 
 /* --- The beginning -------------------------------------------------------- */

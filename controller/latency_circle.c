@@ -13,7 +13,7 @@
 #include "controller/link_probes.h"
 #include "controller/topology_links.h"
 
-enum { N_PROBES = 150, INTERVAL_MS = 15 };
+enum { N_PROBES = 150, INTERVAL_MS = 8 };
 /* Two ways around are not quite alike without a fault, either. */
 static const double least_difference_us = 100;
 
@@ -119,7 +119,7 @@ latency_circle_sender(const struct latency_circle *circle, char *why, size_t siz
     struct round_trips_summary there, back;
     round_trips_summarize(&link_probes_get(circle->probes, 0)->trips, &there);
     round_trips_summarize(&link_probes_get(circle->probes, 1)->trips, &back);
-    if (there.n < N_PROBES / 2 || back.n < N_PROBES / 2) {
+    if (there.n < N_PROBES / 4 || back.n < N_PROBES / 4) {
         snprintf(why, size, "too few probes came around the circle to know the direction");
         return NULL;
     }

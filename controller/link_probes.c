@@ -60,10 +60,21 @@ note_error(struct link_probe *l, const char *text)
     text_make_printable(l->error);
 }
 
+/* That a probe is led over, one after the other. */
+static size_t
+n_switches(const struct link_probe *l)
+{
+    return l->n_way == 2 ? 2 * LINK_PROBES_TURNS : l->n_way;
+}
+
 static double
 group_interval_ms(const struct link_probes *p)
 {
-    return EF_MAX(p->interval_ms, 1000.0 * (double) p->n_group / LINK_PROBES_RATE);
+    size_t n_copies = 0; /* Of one probe each. */
+    for (size_t i = 0; i < p->n_group; i++) {
+        n_copies += n_switches(&p->links[p->first + i]) + 1;
+    }
+    return EF_MAX(p->interval_ms, 1000.0 * (double) n_copies / LINK_PROBES_RATE);
 }
 
 /* Gives the order for a link, the `number`th of its group. */
@@ -77,7 +88,9 @@ give_order(struct link_probes *p, struct link_probe *l, size_t number)
     json_t *via = json_array();
     for (size_t i = 0; i < l->n_way; i++) {
         way[i] = l->way[i];
-        json_array_append_new(via, json_string(l->way[i]));
+    }
+    for (size_t i = 0; i < n_switches(l); i++) {
+        json_array_append_new(via, json_string(way[i % l->n_way]));
     }
     json_t *document = json_pack("{s:{s:s, s:o}, s:i, s:f, s:i}", "packet", "dst", l->from, "via", via, "count",
                                  (int) p->count, "interval_ms", interval_ms, "expires_s", EXPIRES_S);
@@ -140,15 +153,37 @@ release_group(struct link_probes *p)
 }
 
 static void
+take_trips(struct link_probe *l, const struct round_trips *trips)
+{
+    for (size_t i = 0; trips && i < trips->n; i++) {
+        round_trips_add(&l->trips, trips->samples[i].at, trips->samples[i].us);
+    }
+}
+
+/* The round trips of a link, as both ends saw them. */
+static void
+take_link(struct link_probes *p, struct link_probe *l, const struct probe_results *results)
+{
+    take_trips(l, probe_results_link(results, l->from, l->to));
+    for (size_t i = 0; i < p->n; i++) {
+        struct link_probe *other = &p->links[i];
+        if (other->n_way == 2 && !strcmp(other->from, l->to) && !strcmp(other->to, l->from)) {
+            take_trips(other, probe_results_link(results, l->to, l->from));
+        }
+    }
+}
+
+static void
 take_results(struct link_probes *p)
 {
     for (size_t i = 0; i < p->n_group; i++) {
         struct link_probe *l = &p->links[p->first + i];
-        const struct round_trips *trips = p->results[i] ? probe_results_way(p->results[i]) : NULL;
-        for (size_t j = 0; trips && j < trips->n; j++) {
-            round_trips_add(&l->trips, trips->samples[j].at, trips->samples[j].us);
+        const struct probe_results *results = p->results[i];
+        if (results && l->n_way == 2) {
+            take_link(p, l, results);
+        } else if (results) {
+            take_trips(l, probe_results_way(results));
         }
-        l->traced += trips ? (unsigned) trips->n : 0;
     }
 }
 
@@ -337,7 +372,7 @@ link_probes_clear(struct link_probes *p)
 {
     for (size_t i = 0; i < p->n; i++) {
         round_trips_free(&p->links[i].trips);
-        p->links[i].sent = p->links[i].traced = 0;
+        p->links[i].sent = 0;
     }
 }
 

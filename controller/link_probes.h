@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures links: sends probes over each of them and straight back (S1, S2, S1),
- * over all of them at the same time, and gives the round trips by S1's clock.
+/* Measures links: sends probes over each of them and straight back (S1, S2, S1), LINK_PROBES_TURNS times in a row,
+ * over all of them at the same time, and gives the round trips by S1's clock. Each probe is several
+ * round trips that way, of S1 and, in between, of S2; and all but the first find both switches awake.
  *
  *     struct link_probes *p = link_probes_create(c);
  *     link_probes_add(p, "leaf1", "spine1");           // as leaf1 sees it
@@ -19,8 +20,8 @@
  * group after the other.
  *
  * Probes come out of the budget that all applications share (probe_budget.h), which
- * a run waits for, at most some seconds; the interval grows with the number of links, so that there
- * are never more than LINK_PROBES_RATE probes a second.
+ * a run waits for, at most some seconds; the interval grows with the number of links, so that all probes
+ * together never leave more than LINK_PROBES_RATE copies a second: what copies load, they would measure.
  *
  * A run ends by itself, when all traces of its probes have been asked for, at
  * the latest some seconds after the last probe was due. The orders are not kept in
@@ -39,7 +40,8 @@ struct link_probes;
 enum {
     LINK_PROBES_AT_ONCE = 40,
     LINK_PROBES_MAX = 512,
-    LINK_PROBES_RATE = 400,
+    LINK_PROBES_RATE = 1200, /* Copies a second. */
+    LINK_PROBES_TURNS = 3,   /* What switches look through is 6 switches. */
     LINK_PROBES_NAME = 64,
     LINK_PROBES_WAY = 8
 };
@@ -49,9 +51,9 @@ struct link_probe {
     size_t n_way; /* More than 2: a longer way, which `way` has. */
     char way[LINK_PROBES_WAY][LINK_PROBES_NAME];
     char id[17]; /* The last order, or "". */
-    unsigned sent, traced;
-    struct round_trips trips;
-    char error[200]; /* Why there was no order, or it was refused; or "". */
+    unsigned sent;
+    struct round_trips trips; /* Also those that probes from the other end brought. */
+    char error[200];          /* Why there was no order, or it was refused; or "". */
 };
 
 struct link_probes *link_probes_create(struct controller *c);

@@ -12,7 +12,7 @@
 #include "controller/round_trips.h"
 
 static const double mad_to_deviation = 1.4826, least_noise_us = 2;
-static const double slow_factor = 3.5, queue_factor = 6, queue_least_us = 1000;
+static const double slow_factor = 4, queue_factor = 6, queue_least_us = 1000;
 /* A floor is known better than those of the blocks that it was measured in. */
 static const double blocks_of_noise = ROUND_TRIPS_BLOCKS;
 
@@ -65,16 +65,18 @@ excess_of_end(const struct link_rank ranks[], size_t n, const struct link_rank *
     return n_others + 1 >= LINK_RANKS_LEAST;
 }
 
-/* The mean of both ends. */
+/* The mean of both ends, and the lesser one. */
 static bool
 excess_of_link(const struct link_rank ranks[], size_t n, const struct link_rank *x, end_value *value, bool any_kind,
-               double others[], double *excess)
+               double others[], double *excess, double *least)
 {
     double sum = 0, one;
+    *least = INFINITY;
     unsigned n_ends = 0;
     for (size_t i = 0; i < 2; i++) {
         if (x->end[i].n && excess_of_end(ranks, n, x, i, value, any_kind, others, &one)) {
             sum += one;
+            *least = fmin(*least, one);
             n_ends++;
         }
     }
@@ -84,7 +86,7 @@ excess_of_link(const struct link_rank ranks[], size_t n, const struct link_rank 
 
 /* How far the excesses of all links but the one numbered `but` lie from each other. */
 static double
-spread(const double excess[], const bool is_known[], size_t n, size_t but, double room[])
+spread(const double excess[], const bool is_known[], size_t n, size_t but, double room[], size_t *n_others_out)
 {
     size_t n_others = 0;
     for (size_t i = 0; i < n; i++) {
@@ -92,6 +94,7 @@ spread(const double excess[], const bool is_known[], size_t n, size_t but, doubl
             room[n_others++] = excess[i];
         }
     }
+    *n_others_out = n_others;
     double median = round_trips_median(room, n_others);
     for (size_t i = 0; i < n_others; i++) {
         room[i] = fabs(room[i] - median);
@@ -155,18 +158,19 @@ link_ranks(struct link_rank ranks[], size_t n)
         abort(); /* Control path. */
     }
     for (size_t i = 0; i < n; i++) {
-        is_known[i] =
-            excess_of_link(ranks, n, &ranks[i], by_history ? above_base : floor_of, by_history, room, &added[i]);
-        excess_of_link(ranks, n, &ranks[i], above_floor, by_history, room, &queue[i]);
+        struct link_rank *x = &ranks[i];
+        is_known[i] = excess_of_link(ranks, n, x, by_history ? above_base : floor_of, by_history, room, &added[i],
+                                     &x->added_least_us);
+        excess_of_link(ranks, n, x, above_floor, by_history, room, &queue[i], &x->queue_least_us);
     }
     for (size_t i = 0; i < n; i++) {
         struct link_rank *x = &ranks[i];
         x->is_known = is_known[i];
         x->by_history = by_history;
         x->added_us = added[i];
-        x->noise_us = fmax(least_noise_us, fmax(own_noise(x), spread(added, is_known, n, i, room)));
+        x->noise_us = fmax(least_noise_us, hypot(own_noise(x), spread(added, is_known, n, i, room, &x->n_others)));
         x->queue_us = queue[i];
-        x->queue_noise_us = fmax(least_noise_us, spread(queue, is_known, n, i, room));
+        x->queue_noise_us = fmax(least_noise_us, spread(queue, is_known, n, i, room, &x->n_others));
     }
     free(added);
     free(queue);
@@ -180,17 +184,36 @@ link_ranks(struct link_rank ranks[], size_t n)
 bool
 link_rank_is_slow(const struct link_rank *rank, double least_us)
 {
-    return rank->is_known && rank->added_us >= least_us && rank->added_us >= slow_factor * rank->noise_us;
+    return rank->is_known && rank->added_us >= least_us && rank->added_us >= slow_factor * rank->noise_us &&
+           rank->added_least_us >= rank->added_us / 2;
 }
 
 bool
 link_rank_has_queue(const struct link_rank *rank)
 {
-    return rank->is_known && rank->queue_us >= queue_least_us && rank->queue_us >= queue_factor * rank->queue_noise_us;
+    return rank->is_known && rank->queue_us >= queue_least_us &&
+           rank->queue_us >= queue_factor * rank->queue_noise_us && rank->queue_least_us >= rank->queue_us / 2;
+}
+
+double
+link_rank_reach_us(const struct link_rank *rank)
+{
+    /* Abramowitz and Stegun 26.7.5: Student's distribution by the normal one's quantile. */
+    const double z = 1.959963985;
+    double degrees = rank->n_others > 1 ? (double) rank->n_others - 1 : 1;
+    double t =
+        z + (pow(z, 3) + z) / (4 * degrees) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * degrees * degrees);
+    return t * rank->noise_us;
+}
+
+double
+link_rank_noise_floor_us(const struct link_rank *rank)
+{
+    return fmax(link_rank_least_us(rank), slow_factor * rank->noise_us);
 }
 
 double
 link_rank_least_us(const struct link_rank *rank)
 {
-    return rank->by_history ? 20 : 60;
+    return rank->by_history ? 30 : 60;
 }

@@ -16,9 +16,13 @@
  * direction it is in. `queue_us` is the same of the 90th percentile, beyond
  * what the floor explains: what queues add at times.
  *
- * How sure that is, the others say: `noise_us` is the greater of what the link's own
+ * What a link really adds, both of its ends see: what one end alone sees is that end's
+ * machine, and makes no link slow.
+ *
+ * How sure that is, the others say: `noise_us` adds up (as variances do) what the link's own
  * floor is known by and how far the others lie from each other (1.4826 times
- * their median absolute deviation). Pure functions. */
+ * their median absolute deviation): about a standard deviation. As it comes from few links,
+ * the interval that has the delay with 95 % is that of Student's distribution. Pure functions. */
 #ifndef CONTROLLER_LINK_RANKS_H
 #define CONTROLLER_LINK_RANKS_H
 
@@ -46,21 +50,29 @@ struct link_rank {
     bool by_history;
     double added_us, noise_us;
     double queue_us, queue_noise_us;
+    double added_least_us, queue_least_us; /* As the end saw it that saw less. */
+    size_t n_others;                       /* Links that it was compared with. */
 };
 
 struct link_rank_end link_rank_end(const struct round_trips *trips, double base_us);
 
 void link_ranks(struct link_rank ranks[], size_t n);
 
-/* True if the link adds delay beyond doubt: at least `least_us`, and 3.5 times the
+/* True if the link adds delay beyond doubt: at least `least_us`, and 4 times the
  * noise. */
 bool link_rank_is_slow(const struct link_rank *rank, double least_us);
+
+/* What the link adds lies within `added_us` plus or minus this, with 95 %. */
+double link_rank_reach_us(const struct link_rank *rank);
+
+/* The least delay that would be found just now, on this link. */
+double link_rank_noise_floor_us(const struct link_rank *rank);
 
 /* True if its queues do: at least a millisecond at the 90th percentile, and six
  * times the noise. */
 bool link_rank_has_queue(const struct link_rank *rank);
 
-/* The least delay worth a verdict: 20 us where history is known, otherwise 60,
+/* The least delay worth a verdict: 30 us where history is known, otherwise 60,
  * for links are not that alike. */
 double link_rank_least_us(const struct link_rank *rank);
 

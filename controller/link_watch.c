@@ -21,7 +21,7 @@
 #include "controller/topology_links.h"
 
 enum {
-    N_PROBES = 12,     /* Over a link in a cycle, */
+    N_PROBES = 5,      /* Over a link in a cycle, from each end, */
     INTERVAL_MS = 40,  /* one so often. */
     WINDOW_CYCLES = 6, /* That the fine judgement is of. */
     HISTORY = 240,     /* Floors that are remembered. */
@@ -29,6 +29,7 @@ enum {
     CONFIRM_MS = 50,   /* To the next cycle after a suspicion. */
     N_CONFIRM = 2,     /* Cycles in a row that make an alert, */
     N_WELL = 3,        /* and that end it. */
+    MAX_CIRCLES = 5,   /* Tries to find the direction. */
     MAX_SERIES = 60,
 };
 static const double coarse_least_us = 200, fine_least_us = 30, still_queue_us = 300;
@@ -45,6 +46,7 @@ struct watched {
     struct topology_link link;
     struct watched_end end[2];
     unsigned n_slow, n_well;   /* Cycles in a row. */
+    unsigned n_circles;        /* Since the alert. */
     bool is_slow;              /* An alert says so. */
     bool has_queue;            /* What the alert says. */
     struct link_rank rank;     /* The last judgement. */
@@ -84,7 +86,7 @@ floor_of(const struct watched_end *end)
 {
     struct round_trips_summary s;
     round_trips_summarize(&end->window, &s);
-    return s.n >= (size_t) N_PROBES * WINDOW_CYCLES / 2 ? s.floor_us : NAN;
+    return s.n >= (size_t) N_PROBES * LINK_PROBES_TURNS * WINDOW_CYCLES / 2 ? s.floor_us : NAN;
 }
 
 static double
@@ -220,9 +222,11 @@ evidence_of(const struct link_watch *watch, const struct watched *w)
     round_trips_summarize(&w->end[0].window, &a);
     round_trips_summarize(&w->end[1].window, &b);
     const char *from = w->sender ? w->sender : w->link.a, *to = from == w->link.b ? w->link.a : w->link.b;
-    return json_pack("{s:s?, s:o, s:f, s:f, s:f, s:o, s:o, s:o}", "device", w->sender, "link",
-                     diagnosis_link(watch->c, from, to), "added_us", w->rank.added_us, "noise_us", w->rank.noise_us,
-                     "queue_us", w->rank.queue_us, "a", round_trips_show(&a), "b", round_trips_show(&b), "series",
+    return json_pack("{s:s?, s:o, s:s, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o}", "device", w->sender, "link",
+                     diagnosis_link(watch->c, from, to), "direction", w->sender ? "one" : "unknown", "added_us",
+                     w->rank.added_us, "reach_us", link_rank_reach_us(&w->rank), "noise_us", w->rank.noise_us,
+                     "noise_floor_us", link_rank_noise_floor_us(&w->rank), "queue_us", w->rank.queue_us, "a",
+                     round_trips_show(&a), "b", round_trips_show(&b), "series",
                      round_trips_series(&w->end[0].window, watch->period_ms, MAX_SERIES));
 }
 
@@ -236,8 +240,10 @@ raise_alert(struct link_watch *watch, struct watched *w)
                  "The link %s - %s has a queue: one in ten round trips takes %.1f ms more than it used to.", w->link.a,
                  w->link.b, w->rank.queue_us / 1000);
     } else {
-        snprintf(summary, sizeof summary, "The link %s - %s adds %.0f us (+- %.0f) to each round trip since lately.",
-                 w->link.a, w->link.b, w->rank.added_us, w->rank.noise_us);
+        snprintf(summary, sizeof summary,
+                 "The link %s - %s adds %.0f us (+- %.0f) to each round trip since lately, %s%s.", w->link.a, w->link.b,
+                 w->rank.added_us, link_rank_reach_us(&w->rank),
+                 w->sender ? "on the way from " : "in one direction or both", w->sender ? w->sender : "");
     }
     struct alert_report report = {.kind = "latency",
                                   .subject = subject,
@@ -266,8 +272,8 @@ static void
 find_direction(struct link_watch *watch, struct watched *w)
 {
     double us = w->has_queue ? w->rank.queue_us : w->rank.added_us;
-    w->sender = NULL;
-    if (!watch->circle) {
+    if (!watch->circle && !w->sender && w->n_circles < MAX_CIRCLES) {
+        w->n_circles++;
         watch->in_circle = w;
         watch->circle = latency_circle_start(watch->c, w->link.a, w->link.b, us, w->has_queue, on_circle, watch);
     }
@@ -279,12 +285,13 @@ note(struct link_watch *watch, struct watched *w, bool is_bad_now)
     w->n_slow = is_bad_now ? w->n_slow + 1 : 0;
     w->n_well = is_bad_now ? 0 : w->n_well + 1;
     if (w->n_slow >= N_CONFIRM) {
-        bool is_new = !w->is_slow;
+        if (!w->is_slow) {
+            w->sender = NULL;
+            w->n_circles = 0;
+        }
         w->is_slow = true;
         raise_alert(watch, w);
-        if (is_new) {
-            find_direction(watch, w);
-        }
+        find_direction(watch, w);
     } else if (w->is_slow && w->n_well >= N_WELL) {
         char subject[ALERT_SUBJECT_SIZE];
         subject_of(w, subject);

@@ -10,7 +10,7 @@
 
 #include "base/util.h"
 
-enum { FLOOR_PERCENT = 5 };
+enum { FLOOR_PART = 50 }; /* One in so many is averaged. */
 static const double mad_to_deviation = 1.4826;
 
 void
@@ -60,6 +60,18 @@ percentile(const double sorted[], size_t n, unsigned percent)
 {
     size_t rank = (n * percent + 99) / 100;
     return n ? sorted[rank ? rank - 1 : 0] : 0;
+}
+
+/* The mean of the least. */
+static double
+floor_of(const double sorted[], size_t n)
+{
+    size_t n_least = EF_MAX((n + FLOOR_PART / 2) / FLOOR_PART, (size_t) 1);
+    double sum = 0;
+    for (size_t i = 0; i < n_least && i < n; i++) {
+        sum += sorted[i];
+    }
+    return n ? sum / (double) n_least : 0;
 }
 
 static void
@@ -127,7 +139,7 @@ noise(const struct round_trips *trips, double room[])
             room[j] = samples[from + j].us;
         }
         sort(room, n);
-        floors[i] = percentile(room, n, FLOOR_PERCENT);
+        floors[i] = floor_of(room, n);
     }
     free(samples);
     return mad_to_deviation * deviation(floors, n_blocks);
@@ -150,7 +162,7 @@ round_trips_summarize(const struct round_trips *trips, struct round_trips_summar
     }
     sort(us, trips->n);
     s->min_us = us[0];
-    s->floor_us = percentile(us, trips->n, FLOOR_PERCENT);
+    s->floor_us = floor_of(us, trips->n);
     s->p50_us = percentile(us, trips->n, 50);
     s->p90_us = percentile(us, trips->n, 90);
     s->p99_us = percentile(us, trips->n, 99);

@@ -9,9 +9,10 @@
  *
  * A round trip is what the link takes and, on top, what queues, schedulers and
  * other work happened to add. What is added is never negative, so the link shows
- * in the low percentiles, whatever the machine does meanwhile: `floor_us` is the
- * one that a twentieth of the samples do not exceed. (Not the minimum: the luckiest
- * of all samples gets luckier with their number.)
+ * in the least of them, whatever the machine does meanwhile: `floor_us` is the mean of the fastest
+ * fiftieth. (Not the one fastest: that gets luckier with the number of samples. Not more of them: of 300 probes
+ * over each of 12 ends on a busy machine the mean of a fiftieth told 50 us to within 20 us 14 times of 19, the 5th
+ * percentile 9 times, the median 6 times.)
  *
  * `noise_us` says how well that floor is known: the samples are cut in the order of
  * their time into up to ROUND_TRIPS_BLOCKS blocks, each a measurement of its own,

@@ -82,6 +82,41 @@ a_delay_is_found_where_it_is(void **state)
     }
 }
 
+/* The interval has what was put on the link about as often as it says, and is no wider than it must be. */
+static void
+the_interval_has_the_delay(void **state)
+{
+    enum { ROUNDS = 1000 };
+    unsigned inside = 0, found = 0, wrong = 0;
+    double widest = 0;
+    srand48(6);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct link_rank ranks[N];
+        fabric(ranks, true, i % 300, 6);
+        const char *a = ranks[i % N].a, *b = ranks[i % N].b;
+        delay(&ranks[i % N], 50);
+        link_ranks(ranks, N);
+        for (int j = 0; j < N; j++) {
+            bool is_it = ranks[j].a == a && ranks[j].b == b;
+            bool is_slow = link_rank_is_slow(&ranks[j], link_rank_least_us(&ranks[j]));
+            inside += is_it && fabs(ranks[j].added_us - 50) <= link_rank_reach_us(&ranks[j]);
+            widest = is_it ? fmax(widest, link_rank_reach_us(&ranks[j])) : widest;
+            found += is_it && is_slow;
+            wrong += !is_it && is_slow;
+            /* What is below the noise floor is not found. */
+            assert_true(!is_slow || ranks[j].added_us >= link_rank_noise_floor_us(&ranks[j]));
+            assert_int_equal(ranks[j].n_others, N - 1);
+        }
+    }
+    print_message(
+        "# 50 us among floors of +- 6: inside of the interval %u of %d times, found %u, others %u; widest +- %.0f\n",
+        inside, ROUNDS, found, wrong, widest);
+    assert_true(inside >= ROUNDS * 94 / 100);
+    assert_true(found >= ROUNDS * 9 / 10);
+    assert_int_equal(wrong, 0);
+    assert_true(widest < 120);
+}
+
 static void
 without_history_with_links_of_its_kind(void **state)
 {
@@ -135,6 +170,23 @@ a_queue_is_told_from_a_delay(void **state)
         }
     }
     assert_int_equal(n, 1);
+}
+
+/* What only one end sees is no delay, and no queue, of the link. */
+static void
+what_one_end_sees_is_no_link(void **state)
+{
+    struct link_rank ranks[N];
+    srand48(9);
+    fabric(ranks, true, 0, 5);
+    ranks[2].end[1].floor_us += 400;
+    ranks[2].end[1].p90_us += 9000;
+    link_ranks(ranks, N);
+    for (int i = 0; i < N; i++) {
+        assert_false(link_rank_is_slow(&ranks[i], 30));
+        assert_false(link_rank_has_queue(&ranks[i]));
+    }
+    assert_true(ranks[0].added_us > 150); /* It is shown, though. */
 }
 
 static void
@@ -192,9 +244,11 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_delay_is_found_where_it_is),
+        cmocka_unit_test(the_interval_has_the_delay),
         cmocka_unit_test(without_history_with_links_of_its_kind),
         cmocka_unit_test(no_false_alarm),
         cmocka_unit_test(a_queue_is_told_from_a_delay),
+        cmocka_unit_test(what_one_end_sees_is_no_link),
         cmocka_unit_test(too_few_say_nothing),
         cmocka_unit_test(links_of_a_topology),
     };
