@@ -182,6 +182,7 @@ publish(struct added_switches *added)
     }
     c->n_switches = n + added->n;
     c->topology.n_added = added->n;
+    c->topology.generation++;
     collection_follow_switches(c->collection);
 }
 

@@ -91,6 +91,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/trace_poll.c controller/trace_poll.h \
 	controller/trace_query.c controller/trace_query.h \
 	controller/traces_parquet.c controller/traces_parquet.h \
+	controller/trace_line.c controller/trace_line.h \
 	controller/trace_record.c controller/trace_record.h \
 	controller/watch_case.c controller/watch_case.h \
 	controller/watch_causes.c controller/watch_causes.h \

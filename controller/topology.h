@@ -31,6 +31,7 @@ struct topology {
     struct topology_switch **by_address; /* Sorted. */
     struct topology_switch **added;      /* Not in the document: see added_switches.h, whose they are. */
     size_t n_added;
+    unsigned generation; /* Another one when a switch has come or gone: what was found may be no more. */
 };
 
 /* Reads and checks `file`. Returns 0, or -EINVAL or -ENOMEM with `err`, which

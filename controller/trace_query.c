@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "controller/text.h"
+#include "controller/trace_line.h"
 #include "controller/trace_record.h"
 #include "net/http_client.h"
 #include "net/http_query.h"
@@ -37,6 +38,7 @@ struct stream {
     const struct peer *peer;
     struct ef_http_call *call; /* NULL: over. */
     struct queue queue;
+    struct trace_line_reader reader;
     struct ef_time last_start;
     char incomplete[200]; /* What its last line says that is missing; "" if nothing is. */
     json_t *explain;      /* What it says how it found that, or NULL. */
@@ -195,6 +197,23 @@ abandon(struct stream *s, const char *why)
 }
 
 static void
+add_item(struct stream *s, struct trace_item *item)
+{
+    if (ef_time_before(item->start, s->last_start)) {
+        free(item);
+        abandon(s, "sent traces out of order");
+        return;
+    }
+    s->last_start = item->start;
+    queue_push(&s->queue, item);
+    if (s->queue.n >= QUEUE_ITEMS && !s->paused) {
+        s->paused = true;
+        ef_http_call_pause(s->call);
+    }
+    event_active(s->query->wake, EV_TIMEOUT, 1);
+}
+
+static void
 add_trace(struct stream *s, json_t *trace, struct ef_time start)
 {
     trace_record_name_hops(trace, s->query->topology);
@@ -210,12 +229,7 @@ add_trace(struct stream *s, json_t *trace, struct ef_time start)
     free(text);
     item->len = len;
     item->start = start;
-    queue_push(&s->queue, item);
-    if (s->queue.n >= QUEUE_ITEMS && !s->paused) {
-        s->paused = true;
-        ef_http_call_pause(s->call);
-    }
-    event_active(s->query->wake, EV_TIMEOUT, 1);
+    add_item(s, item);
 }
 
 /* An analyzer says itself when its answer lacks something, and how it found it. */
@@ -228,16 +242,13 @@ note_end(struct stream *s, const json_t *end)
     s->explain = json_incref(json_object_get(end, "explain"));
 }
 
+/* A line that is not a trace as our analyzers write it. */
 static void
-on_line(void *ctx, char *line, size_t len)
+take_other_line(struct stream *s, const char *line, size_t len)
 {
-    struct stream *s = ctx;
     json_t *record;
     struct ef_time start = {0};
     struct ef_error err = EF_ERROR_INIT;
-    if (!s->call || !len) {
-        return; /* Abandoned within this very read; or an analyzer says that it is at it. */
-    }
     int kind =
         s->ended ? ef_error_set(&err, -1, "more after its end") : trace_record_parse(line, len, &record, &start, &err);
     if (kind < 0) {
@@ -250,13 +261,25 @@ on_line(void *ctx, char *line, size_t len)
         s->ended = true;
         s->query->more |= json_is_true(json_object_get(record, "more"));
         note_end(s, record);
-    } else if (ef_time_before(start, s->last_start)) {
-        abandon(s, "sent traces out of order");
     } else {
-        s->last_start = start;
         add_trace(s, record, start);
     }
     json_decref(record);
+}
+
+static void
+on_line(void *ctx, char *line, size_t len)
+{
+    struct stream *s = ctx;
+    struct trace_item *item;
+    if (!s->call || !len) {
+        return; /* Abandoned within this very read; or an analyzer says that it is at it. */
+    }
+    if (!s->ended && trace_line_read(&s->reader, line, len, &item) == 1) {
+        add_item(s, item);
+    } else {
+        take_other_line(s, line, len);
+    }
 }
 
 static void
@@ -346,6 +369,7 @@ trace_query_start(struct event_base *base, const struct trace_question *question
         struct stream *s = &query->streams[i];
         *s = (struct stream){.query = query, .peer = &configuration->analyzers[i], .last_start = {INT64_MIN}};
         s->queue.tail = &s->queue.head;
+        s->reader.topology = topology;
         start_stream(base, s, target);
     }
     evbuffer_free(url);

@@ -18,7 +18,12 @@
 #include "net/http_response.h"
 #include "net/tls.h"
 
-enum { DEFAULT_TIMEOUT_MS = 5000, DEFAULT_MAX_BYTES = 64 << 20, READ_BYTES = 65536 };
+enum {
+    DEFAULT_TIMEOUT_MS = 5000,
+    DEFAULT_MAX_BYTES = 64 << 20,
+    FEED_BYTES = 65536, /* Between looks whether the owner has paused. */
+    READ_BYTES = 4 * FEED_BYTES,
+};
 
 struct ef_http_call {
     struct event_base *base;
@@ -105,23 +110,51 @@ too_large(struct ef_http_call *call, const char *what)
                  max_bytes(call));
 }
 
-/* Hands out the whole lines in `kept`. */
+/* Hands out a line that ends with NUL. */
 static void
-split_lines(struct ef_http_call *call)
+hand_line(struct ef_http_call *call, char *line, size_t len)
 {
-    size_t len;
-    char *line;
-    while (!call->cancelled && (line = evbuffer_readln(call->kept, &len, EVBUFFER_EOL_CRLF))) {
-        if (len > max_bytes(call)) {
-            too_large(call, "a line");
-            free(line);
-            return;
-        }
-        if (len) {
-            call->spec.on_line(call->spec.ctx, line, len);
-        }
-        free(line);
+    if (len && line[len - 1] == '\r') {
+        line[--len] = '\0';
     }
+    if (len > max_bytes(call)) {
+        too_large(call, "a line");
+    } else if (len) {
+        call->spec.on_line(call->spec.ctx, line, len);
+    }
+}
+
+/* Hands out the line that began before and ended now. */
+static void
+hand_kept_line(struct ef_http_call *call)
+{
+    size_t len = evbuffer_get_length(call->kept);
+    evbuffer_add(call->kept, "", 1);
+    hand_line(call, (char *) evbuffer_pullup(call->kept, -1), len);
+    evbuffer_drain(call->kept, len + 1);
+}
+
+/* Hands out the lines of `data` where they are, and keeps what is not a whole one. */
+static void
+split_lines(struct ef_http_call *call, char *data, size_t len)
+{
+    char *newline;
+    while (!call->cancelled && !call->error.text[0] && (newline = memchr(data, '\n', len))) {
+        size_t n = (size_t) (newline - data);
+        if (evbuffer_get_length(call->kept)) {
+            evbuffer_add(call->kept, data, n);
+            hand_kept_line(call);
+        } else {
+            *newline = '\0';
+            hand_line(call, data, n);
+        }
+        data += n + 1;
+        len -= n + 1;
+    }
+    if (call->cancelled || call->error.text[0]) {
+        return;
+    }
+    evbuffer_add(call->kept, data, len);
     if (evbuffer_get_length(call->kept) > max_bytes(call)) {
         too_large(call, "a line");
     }
@@ -139,10 +172,12 @@ on_body(void *ctx, const char *data, size_t len)
         call->spec.on_data(call->spec.ctx, data, len);
         return;
     }
-    evbuffer_add(call->kept, data, len);
     if (streamed && call->spec.on_line) {
-        split_lines(call);
-    } else if (evbuffer_get_length(call->kept) > max_bytes(call)) {
+        split_lines(call, (char *) (uintptr_t) data, len); /* It is in our own input buffer. */
+        return;
+    }
+    evbuffer_add(call->kept, data, len);
+    if (evbuffer_get_length(call->kept) > max_bytes(call)) {
         too_large(call, "a body");
     }
 }
@@ -152,8 +187,7 @@ static void
 flush_last_line(struct ef_http_call *call)
 {
     if (call->spec.on_line && call->response.status / 100 == 2 && evbuffer_get_length(call->kept)) {
-        evbuffer_add(call->kept, "\n", 1);
-        split_lines(call);
+        hand_kept_line(call);
     }
 }
 
@@ -183,7 +217,7 @@ feed(struct ef_http_call *call)
     struct evbuffer *in = bufferevent_get_input(call->bev);
     int rc = 0;
     while (!rc && !call->cancelled && !call->paused && !call->error.text[0] && evbuffer_get_length(in)) {
-        size_t len = EF_MIN(evbuffer_get_contiguous_space(in), (size_t) READ_BYTES);
+        size_t len = EF_MIN(evbuffer_get_contiguous_space(in), (size_t) FEED_BYTES);
         const char *data = (const char *) evbuffer_pullup(in, (ssize_t) len);
         struct ef_error err = EF_ERROR_INIT;
         rc = ef_http_response_feed(&call->response, data, len, &err);
@@ -381,6 +415,7 @@ connect_call(struct ef_http_call *call, const struct url *url, const struct ef_h
     write_request(call, spec);
     bufferevent_setcb(call->bev, on_readable, NULL, on_event, call);
     bufferevent_setwatermark(call->bev, EV_READ, 0, READ_BYTES);
+    bufferevent_set_max_single_read(call->bev, READ_BYTES);
     set_timeouts(call, true);
     if (!url->is_https) {
         bufferevent_socket_connect(call->bev, NULL, 0); /* TLS watches the connection begin by itself. */

@@ -12,6 +12,7 @@
 #include <event2/listener.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -291,6 +292,9 @@ take_in(struct ef_http_connection *c)
         return false;
     }
     bufferevent_decref(c->bev);
+    /* The head of a stream goes out by itself: what follows shall not wait until the
+     * client has said that it has it. A Unix socket does not know this, nor need it. */
+    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     c->source->n_connections++;
     c->all->n++;
     c->since = ef_time_mono();

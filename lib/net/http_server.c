@@ -25,7 +25,7 @@
 #include "net/http_server_private.h"
 #include "net/tls.h"
 
-enum { BACKLOG = 128, MAX_KNOWN_PATHS = 64, TICK_MS = 500 };
+enum { BACKLOG = 128, MAX_KNOWN_PATHS = 64, TICK_MS = 500, MAX_WRITE_BYTES = 1 << 18 };
 
 static const struct {
     const char *name;
@@ -384,6 +384,7 @@ create_bufferevent(struct event_base *base, void *arg)
         bev = NULL;
     }
     if (bev) {
+        bufferevent_set_max_single_write(bev, MAX_WRITE_BYTES);
         bufferevent_setwatermark(bev, EV_READ, 0, 2 * EF_HTTP_MAX_BODY_BYTES + EF_HTTP_MAX_HEADER_BYTES + 4096);
     }
     return bev;

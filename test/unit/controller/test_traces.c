@@ -19,7 +19,10 @@
 #include "controller/everflow_row.h"
 #include "controller/hop_frame.h"
 #include "controller/trace_export.h"
+#include "controller/trace_line.h"
+#include "controller/trace_query.h"
 #include "controller/trace_record.h"
+#include "packet/packet.h"
 #include "net/ovsdb_value.h"
 
 static json_t *
@@ -98,6 +101,8 @@ rows_are_compared_and_shown(void **state)
 
 /* --- Lines ---------------------------------------------------------------- */
 
+#define NS_HEAD \
+    "\"id\":\"0123456789abcdef\",\"start\":\"2026-01-01T00:00:00.500000007Z\",\"packet\":{\"summary\":\"a > b\"}"
 #define HEAD "\"id\":\"0123456789abcdef\",\"start\":\"2026-01-01T00:00:00.5Z\",\"packet\":{}"
 
 static void
@@ -131,6 +136,89 @@ lines_are_checked(void **state)
         assert_int_equal(trace_record_parse(cases[i].line, strlen(cases[i].line), &record, &start, NULL),
                          cases[i].kind);
         json_decref(record);
+    }
+}
+
+/* What is read in one pass must be what the JSON library makes of it. */
+static void
+lines_are_named_in_one_pass(void **state)
+{
+    static const struct {
+        const char *line;
+        bool is_plain;
+    } cases[] = {
+        {"{" NS_HEAD ",\"hops\":[{\"switch\":\"10.0.0.1\",\"port\":3}]}", true},
+        {"{" NS_HEAD ",\"hops\":[{\"switch\":\"10.0.0.1\"},{\"switch\":\"10.0.0.9\"},{\"switch\":\"10.0.0.2\"}]}",
+         true},
+        {"{" NS_HEAD ",\"hops\":[]}", true},
+        {"{" NS_HEAD ",\"hops\":[],\"end\":\"2026-01-01T00:00:01Z\",\"expected\":\"10.0.0.2\"}", true},
+        {"{" NS_HEAD ",\"hops\":[],\"expected\":null,\"x\":[1,-2.50,0,0.125,true,false,[{}],\"\"]}", true},
+        {"{" HEAD ",\"hops\":[]}", false},                                            /* Another form of time. */
+        {"{" NS_HEAD ",\"hops\":[{\"port\":3,\"switch\":\"10.0.0.1\"}]}", false},     /* Another order. */
+        {"{" NS_HEAD ",\"hops\":[{\"switch\":\"10.0.0.1\",\"name\":\"x\"}]}", false}, /* A name already. */
+        {"{" NS_HEAD ",\"hops\":[{\"switch\":\"10.0.0.1\",\"switch\":\"10.0.0.2\"}]}", false},
+        {"{" NS_HEAD ",\"hops\":[{\"switch\":\"10.0.0.\\u0031\"}]}", false},
+        {"{" NS_HEAD ",\"hops\":[],\"hops\":[]}", false},
+        {"{" NS_HEAD ",\"hops\":[],\"id\":\"0123456789abcdef\"}", false},
+        {"{" NS_HEAD ",\"hops\":[],\"expected_name\":\"x\"}", false},
+        {"{" NS_HEAD ",\"hops\":[],\"x\":\"\xc3\xa4\"}", false},
+        {"{" NS_HEAD ",\"hops\":[],\"x\":1e3}", false},
+        {"{" NS_HEAD ", \"hops\":[]}", false},
+        {"{\"end\":true,\"count\":1}", false},
+    };
+    static struct topology_switch switches[] = {{.name = "leaf1"}, {.name = "leaf2"}};
+    static struct topology_switch *by_address[] = {&switches[0], &switches[1]};
+    static const struct topology topology = {.switches = switches, .n_switches = 2, .by_address = by_address};
+    struct trace_line_reader reader = {.topology = &topology};
+    ef_address_parse("10.0.0.1", switches[0].address);
+    ef_address_parse("10.0.0.2", switches[1].address);
+    for (size_t i = 0; i < EF_ARRAY_SIZE(cases); i++) {
+        struct trace_item *item = NULL;
+        size_t len = strlen(cases[i].line);
+        assert_int_equal(trace_line_read(&reader, cases[i].line, len, &item), cases[i].is_plain);
+        if (cases[i].is_plain) {
+            json_t *record, *named = json(item->json);
+            struct ef_time start;
+            assert_int_equal(strlen(item->json), item->len);
+            assert_int_equal(trace_record_parse(cases[i].line, len, &record, &start, NULL), TRACE_RECORD_TRACE);
+            trace_record_name_hops(record, &topology);
+            assert_true(json_equal(record, named));
+            assert_int_equal(item->start.ns, start.ns);
+            json_decref(record);
+            json_decref(named);
+        }
+        free(item);
+    }
+}
+
+/* No beginning of a line is taken for one, nor one with a byte that does not belong. */
+static void
+broken_lines_are_left_to_others(void **state)
+{
+    static const char line[] = "{" NS_HEAD ",\"hops\":[{\"switch\":\"10.0.0.1\",\"port\":-3.5,\"x\":null}],\"y\":{}}";
+    static const char wrong[] = {'\0', '\n', '\\', '\x80', '{', ']', '~'};
+    static const struct topology topology = {0};
+    struct trace_line_reader reader = {.topology = &topology};
+    struct trace_item *item;
+    char text[sizeof line];
+    for (size_t len = 0; len < sizeof line; len++) {
+        memcpy(text, line, len);
+        text[len] = '\0';
+        assert_int_equal(trace_line_read(&reader, text, len, &item), len == sizeof line - 1);
+        if (len == sizeof line - 1) {
+            free(item);
+        }
+    }
+    for (size_t i = 0; i < (sizeof line - 1) * sizeof wrong; i++) {
+        struct ef_time start;
+        json_t *record;
+        memcpy(text, line, sizeof line);
+        text[i / sizeof wrong] = wrong[i % sizeof wrong];
+        if (trace_line_read(&reader, text, sizeof line - 1, &item) == 1) { /* "~" within a string. */
+            assert_int_equal(trace_record_parse(text, sizeof line - 1, &record, &start, NULL), TRACE_RECORD_TRACE);
+            json_decref(record);
+            free(item);
+        }
     }
 }
 
@@ -242,10 +330,9 @@ int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_compared_and_shown),
-        cmocka_unit_test(lines_are_checked),
-        cmocka_unit_test(frames_are_patched),
-        cmocka_unit_test(captures_are_sorted_by_time),
+        cmocka_unit_test(rows_are_compared_and_shown), cmocka_unit_test(lines_are_checked),
+        cmocka_unit_test(lines_are_named_in_one_pass), cmocka_unit_test(broken_lines_are_left_to_others),
+        cmocka_unit_test(frames_are_patched),          cmocka_unit_test(captures_are_sorted_by_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
