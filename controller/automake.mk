@@ -25,6 +25,8 @@ controller_libcontroller_a_SOURCES = \
 	controller/diagnoses.c controller/diagnoses.h \
 	controller/diagnoses_kept.c controller/diagnoses_kept.h controller/diagnoses_private.h \
 	controller/diagnosis_apps.c \
+	controller/corrupt_links.c controller/corrupt_links.h \
+	controller/corrupt_watch.c controller/corrupt_watch.h \
 	controller/counter_keeper.c controller/counter_keeper.h \
 	controller/debug_capacity.c controller/debug_capacity.h \
 	controller/debug_match.c controller/debug_match.h \

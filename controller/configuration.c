@@ -288,8 +288,8 @@ static int
 read_watchers(const struct doc_place *root, bool has_probers, struct watcher_settings *s, struct ef_error *err)
 {
     static const char *const known[] = {
-        "drop",         "loop",   "switches",  "poll_ms", "recheck_s", "diagnoses_per_minute",
-        "probes_per_s", "orders", "latency_s", "ecmp_s",  "rdma_s",    NULL};
+        "drop",      "loop",   "switches", "poll_ms",   "recheck_s", "diagnoses_per_minute", "probes_per_s", "orders",
+        "latency_s", "ecmp_s", "rdma_s",   "corrupt_s", NULL};
     json_t *none = json_object();
     struct doc_place place;
     int rc = doc_object(root, "watchers", false, &place, err);
@@ -304,7 +304,8 @@ read_watchers(const struct doc_place *root, bool has_probers, struct watcher_set
          doc_integer(&place, "orders", 1, 256, 60, &s->orders, err) ||
          doc_integer(&place, "latency_s", 0, MAX_WATCHER_S, 3, &s->latency_s, err) ||
          doc_integer(&place, "ecmp_s", 0, MAX_WATCHER_S, 1, &s->ecmp_s, err) ||
-         doc_integer(&place, "rdma_s", 0, MAX_WATCHER_S, 2, &s->rdma_s, err);
+         doc_integer(&place, "rdma_s", 0, MAX_WATCHER_S, 2, &s->rdma_s, err) ||
+         doc_integer(&place, "corrupt_s", 0, MAX_WATCHER_S, 2, &s->corrupt_s, err);
     json_decref(none);
     return rc ? -EINVAL : 0;
 }

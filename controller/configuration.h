@@ -54,8 +54,8 @@ struct watcher_settings {
     bool drop, loop; /* Default: on if there are probers. */
     bool switches;   /* Default: on. */
     int64_t poll_ms, recheck_s, diagnoses_per_minute;
-    int64_t probes_per_s, orders;      /* For diagnoses by hand, too. */
-    int64_t latency_s, ecmp_s, rdma_s; /* How often those look; 0: never. */
+    int64_t probes_per_s, orders;                 /* For diagnoses by hand, too. */
+    int64_t latency_s, ecmp_s, rdma_s, corrupt_s; /* How often those look; 0: never. */
 };
 
 struct configuration {
@@ -71,7 +71,7 @@ struct configuration {
     struct watcher_settings watchers;
     struct access_settings access;
     struct debug_load capacity; /* Of all that collects copies; see debug_settings.h. */
-    json_t *webhooks; /* Borrowed; see webhooks.h. NULL: none. */
+    json_t *webhooks;           /* Borrowed; see webhooks.h. NULL: none. */
 };
 
 /* Reads and checks `file`. Returns 0, or -EINVAL with `err`, which names the

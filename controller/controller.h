@@ -31,6 +31,7 @@ struct rule_sets_kept;
 struct link_watch;
 struct ecmp_watch;
 struct rdma_watch;
+struct corrupt_watch;
 
 struct controller {
     struct event_base *base;
@@ -59,10 +60,11 @@ struct controller {
     struct steering *steering;
     struct rule_sets *rule_sets;
     struct rule_sets_kept *rule_sets_kept;
-    struct link_watch *link_watch; /* Or NULL. */
-    struct ecmp_watch *ecmp_watch; /* Or NULL. */
-    struct rdma_watch *rdma_watch; /* Or NULL. */
-    struct ef_time started;        /* Monotonic. */
+    struct link_watch *link_watch;       /* Or NULL. */
+    struct ecmp_watch *ecmp_watch;       /* Or NULL. */
+    struct rdma_watch *rdma_watch;       /* Or NULL. */
+    struct corrupt_watch *corrupt_watch; /* Or NULL. */
+    struct ef_time started;              /* Monotonic. */
     struct {
         uint64_t queries, traces, incomplete; /* Answers to /v1/traces; traces in them; those not complete. */
     } counters;

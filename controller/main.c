@@ -19,6 +19,7 @@
 #include "controller/controller.h"
 #include "controller/event_stream.h"
 #include "controller/events.h"
+#include "controller/corrupt_watch.h"
 #include "controller/counter_keeper.h"
 #include "controller/diagnoses_kept.h"
 #include "controller/ecmp_watch.h"
@@ -248,6 +249,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
         c->ecmp_watch = ecmp_watch_start(c);
         c->switch_watch = switch_watch_start(c);
         c->rdma_watch = rdma_watch_start(c);
+        c->corrupt_watch = corrupt_watch_start(c);
         c->webhooks = webhooks_start(c);
         api_webhooks_add(c);
     }
@@ -266,6 +268,7 @@ stop(struct controller *c, struct ef_control *control)
     link_watch_stop(c->link_watch);
     ecmp_watch_stop(c->ecmp_watch);
     rdma_watch_stop(c->rdma_watch);
+    corrupt_watch_stop(c->corrupt_watch);
     webhooks_stop(c->webhooks);
     event_streams_destroy(c->event_streams);
     events_destroy(c->events);

@@ -25,6 +25,13 @@ is_same_link(const json_t *a, const json_t *b)
            ((!strcmp(a_from, b_from) && !strcmp(a_to, b_to)) || (!strcmp(a_from, b_to) && !strcmp(a_to, b_from)));
 }
 
+static bool
+is_same_direction(const json_t *a, const json_t *b)
+{
+    const char *from = text_of(a, "from"), *to = text_of(a, "to");
+    return *from && *to && !strcmp(from, text_of(b, "from")) && !strcmp(to, text_of(b, "to"));
+}
+
 /* A switch that is down explains all that goes to it; one whose copies get lost was
  * only not seen, where it should have been seen next. */
 static bool
@@ -35,6 +42,9 @@ explains(const json_t *alert, const char *kind, const char *device, const json_t
     if (!strcmp(kind, "link")) {
         return is_same_link(its_link, link);
     }
+    if (!strcmp(kind, "corrupt")) { /* One odd packet explains nothing. */
+        return strcmp(text_of(alert, "severity"), "info") && is_same_direction(its_link, link);
+    }
     bool is_next = *its_device && !strcmp(its_device, text_of(link, "to"));
     return is_next || (*its_device && !strcmp(kind, "switch") && !strcmp(its_device, device));
 }
@@ -42,7 +52,7 @@ explains(const json_t *alert, const char *kind, const char *device, const json_t
 bool
 watch_causes_explain(const struct alerts *alerts, const char *kind, const char *device, const json_t *link)
 {
-    static const char *const kinds[] = {"link", "switch", "copies"};
+    static const char *const kinds[] = {"link", "corrupt", "switch", "copies"};
     bool found = false;
     for (size_t k = 0; k < EF_ARRAY_SIZE(kinds) && !found && strcmp(kind, "loop"); k++) {
         json_t *list = alerts_list(alerts, "active", kinds[k]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether an alert that is there already explains what a diagnosis found: a link
- * that is down, a switch that is down, copies of a switch that get lost. Then the
+ * that is down or corrupts packets, a switch that is down, copies of a switch that get lost. Then the
  * packets that are dropped there are that alert's matter, not one of their own.
  *
  *     if (watch_causes_explain(c->alerts, "drop", "leaf1", link)) keep still;
  *
- * Alerts of the kinds "link", "switch" and "copies" say in their evidence which
+ * Alerts of the kinds "link", "corrupt", "switch" and "copies" say in their evidence which
  * "device" and "link" {"from", "to"} they are about. Pure; one thread. */
 #ifndef CONTROLLER_WATCH_CAUSES_H
 #define CONTROLLER_WATCH_CAUSES_H

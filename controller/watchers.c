@@ -325,8 +325,9 @@ on_timer(evutil_socket_t fd, short what, void *ctx)
     if (ef_time_before(start, w->started)) {
         start = w->started;
     }
-    struct trace_question question = {
-        .condition = "(trace.drop || trace.loop) && !trace.probe", .start = &start, .limit = MAX_TRACES};
+    struct trace_question question = {.condition = "(trace.drop || trace.loop) && !trace.probe && !trace.corrupt",
+                                      .start = &start,
+                                      .limit = MAX_TRACES};
     w->n_polls++;
     w->query = trace_query_start(c->base, &question, &c->configuration, &c->topology, on_traces, w);
 }

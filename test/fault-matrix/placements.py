@@ -182,7 +182,7 @@ CALLED = {
     "blackhole": {"drop"},
     "random-drop": {"drop"},
     "size-drop": {"drop"},
-    "corrupt": {"drop", "corrupt"},
+    "corrupt": {"corrupt"},
     "mirror-loss": {"copies"},
     "loop": {"loop"},
     "delay": {"latency"},

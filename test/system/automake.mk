@@ -16,7 +16,7 @@ EXTRA_DIST += test/system/traceroute.bats
 EXTRA_DIST += test/system/budget.bats
 EXTRA_DIST += test/system/parquet_oracle.bats test/system/parquet_oracle/archive.mjs test/system/parquet_oracle/compare.mjs \
 	test/system/parquet_oracle/package.json test/system/parquet_oracle/package-lock.json
-EXTRA_DIST += test/system/archive.bats
+EXTRA_DIST += test/system/archive.bats test/system/corrupt.bats
 EXTRA_DIST += test/system/datapaths.bats
 EXTRA_DIST += test/system/dpdk.bats
 EXTRA_DIST += test/system/native_routing.bats

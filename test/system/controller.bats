@@ -354,7 +354,7 @@ shows_rule_packets() { # NAME N
     start_fake fake canned "$PWD/lines"
     configure
     # Watchers ask by themselves.
-    jq '.watchers = {latency_s: 0, ecmp_s: 0, rdma_s: 0}' controller.json >quiet.json
+    jq '.watchers = {latency_s: 0, ecmp_s: 0, rdma_s: 0, corrupt_s: 0}' controller.json >quiet.json
     mv quiet.json controller.json
     start_controller
     ask /v1/traces -G --data-urlencode 'filter=tcp && ip.nonsense == 1' >reply
