@@ -103,6 +103,27 @@ follows() {
     [ "$n" = 2 ]
 }
 
+@test "nor over IPv6" {
+    [ -e /proc/sys/net/ipv6 ] || skip "this kernel has no IPv6"
+    local udp tcp icmp before
+    udp6_errors() { ip netns exec "ef-$FABRIC-h3" awk '$1 == "Udp6InCsumErrors" { print $2 }' /proc/net/snmp6; }
+    icmp6_errors() { ip netns exec "ef-$FABRIC-h3" awk '$1 == "Icmp6InCsumErrors" { print $2 }' /proc/net/snmp6; }
+    before=$(wc -l <"$BATS_FILE_TMPDIR/server")
+    udp=$(udp6_errors) icmp=$(icmp6_errors) tcp=$(host_counter h3 Tcp InCsumErrors)
+    prober h1 --dst h3 --src fd00::a01:b --via spine2 --dst-port $SERVER --count 20 --interval 1ms
+    prober h1 --dst h3 --src fd00::a01:b --via spine2 --dst-port $SERVER --proto tcp --tcp-flags S --count 20 --interval 1ms
+    prober h1 --dst h3 --src fd00::a01:b --via spine2 --proto icmp --count 20 --interval 1ms
+    all_arrived() {
+        [ $(($(udp6_errors) - udp)) = 20 ] && [ $(($(icmp6_errors) - icmp)) = 20 ] &&
+            [ $(($(host_counter h3 Tcp InCsumErrors) - tcp)) = 20 ]
+    }
+    wait_until 20 all_arrived
+    [ "$(wc -l <"$BATS_FILE_TMPDIR/server")" = "$before" ]
+    prober h1 --dst h3 --src fd00::a01:b --via spine2 --dst-port $SERVER --checksum right
+    one_more() { [ "$(wc -l <"$BATS_FILE_TMPDIR/server")" = $((before + 1)) ]; }
+    wait_until 20 one_more
+}
+
 @test "a connection with the same addresses and ports goes on" {
     local client=$BATS_TEST_TMPDIR/client flags pid
     mkfifo "$BATS_TEST_TMPDIR/lines"
@@ -169,7 +190,10 @@ all_traced() { api "probes/$1" | jq -e '.state == "done" and .results.traced == 
     [ "${lines[1]}" = "20 traced, 20 delivered; loss 0 %" ]
     [[ $output == *"    20  leaf1 > spine2 > leaf1"* ]]
     [[ $output =~ leaf1\ \>\ spine2\ +20\ .*us ]]
+    # The noise floor stands beside the floor, then the percentiles.
+    [[ $output =~ LINK\ AND\ BACK\ +PROBES\ +FLOOR\ +\+-\ +LEAST\ +HALF\ +90\ %\ +99\ %\ +MOST ]]
     run -0 efctl probe show "$id" --json
+    jq -e '.results.round_trips[0] | .noise_us >= 0 and .p50_us <= .p90_us and .p90_us <= .p99_us' <<<"$output"
     jq -e '.results.traced == 20 and .packet == {dst: "h2", via: "leaf1,spine2,leaf1", proto: "tcp", "dst-port": "443"}' <<<"$output"
     run -0 efctl probe list
     [[ $output == *"$id"*done* ]]
