@@ -16,7 +16,7 @@
 enum {
     N_BASE = 60,
     N_PORT = 4,
-    MAX_REPEATS = 2,
+    MAX_REPEATS = 1,
     MAX_TRIES = 2, /* Other source ports to begin with. */
 };
 

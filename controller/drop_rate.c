@@ -10,7 +10,7 @@
 
 enum {
     N_MORE = 400,
-    MAX_REPEATS = 2,
+    MAX_REPEATS = 1,
     LEAST_DROPPED = 2, /* Of some hundred: fewer may have been chance. */
 };
 

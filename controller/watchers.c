@@ -97,6 +97,7 @@ take_transient(struct watchers *w, struct watch_case *c, const struct diagnosis 
         c->transient_since = now;
     }
     c->not_before = ef_time_add_ms(now, AFTER_TRANSIENT_MS);
+    c->has_news = false; /* What came meanwhile was dropped before the probes passed. */
     if (++c->n_transient >= TRANSIENT_TIMES) {
         const char *text = json_string_value(json_object_get(diagnosis_verdict(d), "summary"));
         snprintf(summary, sizeof summary, "Again and again (%" PRIu64 " packets): %.480s", c->n_traces,
