@@ -29,7 +29,7 @@ VERDICT_S = 20  # from then on until it is found,
 ORDER_S = 45  # or until a diagnosis that was asked for has ended,
 QUIET_S = 2  # without news after it was cleared,
 SETTLE_S = 25  # for at most so long.
-CLEAN_S = 10  # A run without a fault.
+CLEAN_S = 8  # A run without a fault, and QUIET_S more.
 POLL_S = 0.2
 
 

@@ -123,6 +123,21 @@ for i in range(int(sys.argv[3])):
     [[ $output == *"lasting     yes"* ]]
 }
 
+@test "the class of packets: prefixes, ports, protocol, short ones, and two of these together" {
+    class_is() { # MATCH CLASS OPTION...: of what leaf1 drops
+        local match=$1 class=$2
+        fault --kind blackhole --at leaf1 --match "$match"
+        run -3 efctl diagnose drop src=h1 dst=h5 "${@:3}"
+        echo "$output"
+        [[ $output == *"packets     $class"* ]]
+        demo_fabric "$FABRIC" fault clear all
+    }
+    class_is 'ip.src == 10.1.0.0/24 && tcp.dstport == 443' 'TCP packets from 10.1.0.0/24 to port 443' dst-port=443
+    class_is 'ip.dst == 10.3.0.0/24 && udp' 'UDP packets to 10.3.0.0/24' proto=udp dst-port=53
+    class_is 'ip.dst == 10.3.0.11 && tcp.srcport == 4711' 'TCP packets to 10.3.0.11 from port 4711' src-port=4711 dst-port=80
+    class_is 'tcp && frame.len < 200' 'TCP packets of less than 186 bytes' dst-port=80
+}
+
 @test "a loop: the switches in it" {
     fault --kind loop --at leaf1:spine1 --match 'ip.dst == 10.3.0.12'
     attempts h1 10.3.0.12 80 3
