@@ -44,7 +44,8 @@ on_more(void *ctx)
     }
     drop_pattern_note(&a->pattern, &base, o);
     drop_pattern_solve(&a->pattern);
-    if ((!is_seen || (is_less && o->failed)) && a->n_repeats++ < MAX_REPEATS) {
+    bool is_open = a->n_failed < LEAST_DROPPED ? !is_seen : is_less;
+    if (is_open && a->n_repeats++ < MAX_REPEATS) {
         drop_rate_start(a);
     } else if (a->n_failed >= LEAST_DROPPED) {
         drop_finish_random(a);
