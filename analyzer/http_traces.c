@@ -25,14 +25,17 @@ enum {
     SLICE_STEPS = 8,        /* Steps of looking, about 1 ms, before others have their turn. */
 };
 
-const char *const ef_http_traces_params[] = {"filter", "condition", "start",   "end", "limit",
-                                             "format", "id",        "explain", NULL};
+const char *const ef_http_traces_params[] = {"filter", "condition", "start",   "end",    "limit",
+                                             "format", "id",        "explain", "cursor", NULL};
 
 /* One answer under way. */
 struct answer {
     const char *analyzer;
     struct ef_filter *filter, *condition;
     struct ef_trace_query query;
+    struct ef_trace_page_question page_question; /* Borrowed from the request. */
+    struct ef_trace_page next;                   /* The page after this one. */
+    char next_text[EF_TRACE_PAGE_TEXT_SIZE];
     struct ef_trace_search *search;
     struct ef_time last_write; /* Monotonic time. */
     bool is_ndjson;
@@ -123,6 +126,26 @@ read_explain(struct ef_http_request *req, bool *is_explained)
     return false;
 }
 
+/* A later page: from where the first one was asked for, to where the last ended. */
+static bool
+read_cursor(struct ef_http_request *req, const struct ef_trace_page_question *question, struct ef_trace_query *query)
+{
+    const char *text = ef_http_param(req, "cursor");
+    struct ef_trace_page page;
+    struct ef_error err = EF_ERROR_INIT;
+    query->has_before = text && *text;
+    if (!query->has_before) {
+        return true;
+    }
+    if (ef_trace_page_parse(text, question, &page, &err)) {
+        ef_http_reply_error(req, 400, "bad_cursor", -1, "cursor: %s", err.text);
+        return false;
+    }
+    query->before = page.before;
+    query->start = page.from;
+    return true;
+}
+
 static int
 write_parquet(void *ctx, const void *data, size_t len)
 {
@@ -164,15 +187,18 @@ read_question(struct ef_http_request *req, struct answer *a)
     a->query.start.ns = INT64_MIN;
     a->query.end.ns = INT64_MAX;
     a->query.limit = DEFAULT_LIMIT;
+    a->page_question = (struct ef_trace_page_question){ef_http_param(req, "filter"), ef_http_param(req, "condition"),
+                                                       ef_http_param(req, "id")};
     if (!read_filter(req, "filter", EF_FILTER_PACKET, &a->filter) ||
         !read_filter(req, "condition", EF_FILTER_CONDITION, &a->condition) ||
         !read_time(req, "start", now, &a->query.start) || !read_time(req, "end", now, &a->query.end) ||
         !read_limit(req, &a->query.limit) || !read_format(req, a) || !read_id(req, &a->query) ||
-        !read_explain(req, &a->query.is_explained)) {
+        !read_cursor(req, &a->page_question, &a->query) || !read_explain(req, &a->query.is_explained)) {
         return false;
     }
     a->query.filter = a->filter;
     a->query.condition = a->condition;
+    a->next.from = a->query.start;
     return true;
 }
 
@@ -181,6 +207,9 @@ read_question(struct ef_http_request *req, struct answer *a)
 static void
 write_trace(struct answer *a)
 {
+    if (!a->count) {
+        a->next.before = (struct ef_trace_key){a->trace.start, a->trace.id};
+    }
     if (a->parquet) {
         ef_trace_to_row(&a->trace, &a->row);
         ef_parquet_writer_add(a->parquet, &a->row);
@@ -222,6 +251,17 @@ make_pair(const char *key, const char *value)
     return (struct ef_parquet_pair){{key, (uint32_t) strlen(key)}, {value, (uint32_t) strlen(value)}};
 }
 
+/* The cursor of the next page; "" if there is none. */
+static const char *
+next_page(struct answer *a)
+{
+    bool is_more = ef_trace_search_more(a->search) && a->count;
+    if (is_more) {
+        ef_trace_page_format(&a->next, &a->page_question, a->next_text);
+    }
+    return is_more ? a->next_text : "";
+}
+
 /* What the other formats say at the end is in the footer's metadata. */
 static void
 write_footer(struct answer *a)
@@ -230,9 +270,10 @@ write_footer(struct answer *a)
     struct ef_parquet_pair pairs[] = {
         make_pair("everflow.analyzer", a->analyzer),
         make_pair("everflow.more", ef_trace_search_more(a->search) ? "true" : "false"),
+        make_pair("everflow.next", next_page(a)),
         make_pair("everflow.incomplete", incomplete ? incomplete : ""),
     };
-    ef_parquet_writer_finish(a->parquet, pairs, incomplete ? 3 : 2);
+    ef_parquet_writer_finish(a->parquet, pairs, incomplete ? 4 : 3);
 }
 
 static void
@@ -245,6 +286,9 @@ write_end(struct answer *a)
     const char *incomplete = ef_trace_search_incomplete(a->search);
     evbuffer_add_printf(a->out, "%s\"count\":%llu,\"more\":%s", a->is_ndjson ? "{\"end\":true," : "],",
                         (unsigned long long) a->count, ef_trace_search_more(a->search) ? "true" : "false");
+    if (*next_page(a)) {
+        evbuffer_add_printf(a->out, ",\"next\":\"%s\"", a->next_text);
+    }
     if (incomplete) {
         write_incomplete(a, incomplete);
     }

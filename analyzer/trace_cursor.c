@@ -6,7 +6,7 @@
  * in a heap whose root is the oldest: with a limit the root makes way for newer
  * ones, and buckets that are older than the root of a full heap are not looked
  * at. The second takes the roots off, oldest first, and reads those traces. So
- * an answer needs 16 bytes per trace, however long it is, and keeps no bucket in
+ * an answer needs 24 bytes per trace, however long it is, and keeps no bucket in
  * memory for longer than a slice of work. */
 #include <config.h>
 
@@ -29,7 +29,7 @@ enum {
 };
 
 struct found {
-    struct ef_time start;
+    struct ef_trace_key key;
     uint64_t where; /* ef_multilog_place() */
 };
 
@@ -54,7 +54,8 @@ struct ef_trace_cursor {
 static bool
 is_older(const struct found *a, const struct found *b)
 {
-    return a->start.ns != b->start.ns ? a->start.ns < b->start.ns : a->where < b->where;
+    int order = ef_trace_key_compare(a->key, b->key);
+    return order ? order < 0 : a->where < b->where;
 }
 
 static void
@@ -155,7 +156,7 @@ begin(struct ef_trace_cursor *c)
         return rc;
     }
     c->log_query.from = q->start;
-    c->log_query.to = q->end;
+    c->log_query.to = q->has_before && ef_time_before(q->before.start, q->end) ? q->before.start : q->end;
     c->log_query.predicate = c->question.predicate;
     c->log_query.keys = c->question.keys;
     c->log_query.n_keys = c->question.n_keys;
@@ -219,10 +220,22 @@ ef_trace_cursor_close(struct ef_trace_cursor *c)
 
 /* --- The two passes ----------------------------------------------------------- */
 
+static struct ef_trace_key
+current_key(const struct ef_trace_cursor *c)
+{
+    struct ef_trace_key key;
+    memcpy(&key.start, ef_multilog_column(c->cursor, EF_TRACE_COLUMN_START, NULL), sizeof key.start);
+    memcpy(&key.id, ef_multilog_column(c->cursor, EF_TRACE_COLUMN_ID, NULL), sizeof key.id);
+    return key;
+}
+
 /* The columns let it through. */
 static bool
 matches(struct ef_trace_cursor *c)
 {
+    if (c->query.has_before && ef_trace_key_compare(current_key(c), c->query.before) >= 0) {
+        return false;
+    }
     if (c->question.is_exact) {
         return true;
     }
@@ -236,11 +249,10 @@ matches(struct ef_trace_cursor *c)
 static void
 remember_current(struct ef_trace_cursor *c)
 {
-    struct found found = {.where = ef_multilog_place(c->cursor)};
-    memcpy(&found.start, ef_multilog_column(c->cursor, EF_TRACE_COLUMN_START, NULL), sizeof found.start);
+    struct found found = {.key = current_key(c), .where = ef_multilog_place(c->cursor)};
     remember(c, found);
     if (c->more) {
-        ef_multilog_raise_from(c->cursor, c->heap[0].start);
+        ef_multilog_raise_from(c->cursor, c->heap[0].key.start);
     }
 }
 

@@ -52,25 +52,10 @@ struct ef_trace_history {
     struct ef_trace trace;
 };
 
-int
-ef_trace_key_compare(struct ef_trace_key a, struct ef_trace_key b)
-{
-    int order = (a.start.ns > b.start.ns) - (a.start.ns < b.start.ns);
-    return order ? order : (a.id > b.id) - (a.id < b.id);
-}
-
 static int
 compare_items(const void *a, const void *b)
 {
     return ef_trace_key_compare(((const struct item *) a)->key, ((const struct item *) b)->key);
-}
-
-struct ef_trace_key
-ef_trace_key_after(struct ef_trace_key key)
-{
-    key.id++;
-    key.start = ef_time_add_ns(key.start, key.id == 0);
-    return key;
 }
 
 /* --- The heap ----------------------------------------------------------------------- */
@@ -150,7 +135,8 @@ begin_pass(struct ef_trace_history *h, enum phase phase)
 {
     struct ef_archive_query query = {
         .from = h->from.start,
-        .to = h->query.end,
+        .to = h->query.has_before && ef_time_before(h->query.before.start, h->query.end) ? h->query.before.start
+                                                                                         : h->query.end,
         .oldest_first = phase == GATHERING,
         .limits_fresh = true,
         .fresh_to = h->query.fresh_to,
@@ -242,11 +228,17 @@ gather(struct ef_trace_history *h, struct ef_trace_key key)
     }
 }
 
+static bool
+is_behind(const struct ef_trace_history *h, struct ef_trace_key key)
+{
+    return h->query.has_before && ef_trace_key_compare(key, h->query.before) >= 0;
+}
+
 static void
 take_row(struct ef_trace_history *h, const struct ef_trace_row *row)
 {
     struct ef_trace_key key = {row->start, row->id};
-    if (ef_trace_key_compare(key, h->from) < 0 ||
+    if (ef_trace_key_compare(key, h->from) < 0 || is_behind(h, key) ||
         (h->query.has_id && (key.id < h->query.id_low || key.id > h->query.id_high)) ||
         (h->phase == GATHERING && h->has_next && ef_trace_key_compare(key, h->next) >= 0) || !row_matches(h, row)) {
         return;

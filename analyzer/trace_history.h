@@ -21,20 +21,16 @@ enum { EF_TRACE_HISTORY_MAX_LIMIT = 1 << 20 };
 
 struct ef_trace_history;
 
-/* By which traces are ordered. */
-struct ef_trace_key {
-    struct ef_time start;
-    uint64_t id;
-};
-
 struct ef_trace_history_query {
     const struct ef_filter *filter, *condition; /* As in struct ef_trace_query. */
     bool has_id;
     uint64_t id_low, id_high; /* Only traces of these identities. */
     struct ef_trace_key from; /* The first that is asked for. */
     struct ef_time end;       /* Included. */
-    uint64_t limit;           /* Up to EF_TRACE_HISTORY_MAX_LIMIT; 0: all. */
-    struct ef_time fresh_to;  /* As in struct ef_archive_query. */
+    bool has_before;          /* Only traces whose key comes before this one. */
+    struct ef_trace_key before;
+    uint64_t limit;          /* Up to EF_TRACE_HISTORY_MAX_LIMIT; 0: all. */
+    struct ef_time fresh_to; /* As in struct ef_archive_query. */
 };
 
 struct ef_trace_history *ef_trace_history_create(struct ef_archive *archive,
@@ -54,11 +50,5 @@ uint64_t ef_trace_history_n_failed(const struct ef_trace_history *history);
 
 /* What was read so far, over all passes. */
 void ef_trace_history_effort(const struct ef_trace_history *history, struct ef_archive_effort *effort);
-
-/* Negative, 0 or positive, as `a` comes before, with or after `b`. */
-int ef_trace_key_compare(struct ef_trace_key a, struct ef_trace_key b);
-
-/* The least that comes after `key`. */
-struct ef_trace_key ef_trace_key_after(struct ef_trace_key key);
 
 #endif

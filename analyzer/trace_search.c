@@ -138,6 +138,8 @@ open_history(struct ef_trace_search *s)
         .id_high = s->query.id_high,
         .from = s->next,
         .end = s->query.end,
+        .has_before = s->query.has_before,
+        .before = s->query.before,
         .limit = s->is_counted ? 0 : s->query.limit,
         .fresh_to = s->split,
     };
@@ -193,7 +195,7 @@ choose(struct ef_trace_search *s)
     if (!s->old.is_there) {
         return s->recent.is_there ? &s->recent : NULL;
     }
-    bool is_recent = s->recent.is_there && ef_time_before(s->recent.trace.start, s->old.trace.start);
+    bool is_recent = s->recent.is_there && ef_trace_key_compare(key_of(&s->recent.trace), key_of(&s->old.trace)) < 0;
     return is_recent ? &s->recent : &s->old;
 }
 
@@ -242,8 +244,7 @@ merge(struct ef_trace_search *s, struct ef_trace *trace)
         return 0;
     }
     front->is_there = false;
-    s->next = front == &s->old ? ef_trace_key_after(key_of(&front->trace))
-                               : (struct ef_trace_key){ef_time_add_ns(front->trace.start, 1), 0};
+    s->next = ef_trace_key_after(key_of(&front->trace));
     if (s->to_skip > 0) {
         s->to_skip--;
         return -EAGAIN;

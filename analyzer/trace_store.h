@@ -14,8 +14,8 @@
  *         ef_trace_cursor_close(cursor);
  *     }
  *
- * An answer is in ascending order of the traces' starts; where more match than
- * `limit`, it has the newest. It shows the traces that were closed when it was
+ * An answer is in ascending order of the traces' starts, and of ids where those are
+ * the same; where more match than `limit`, it has the newest. It shows the traces that were closed when it was
  * asked for, less those evicted before they were reached.
  *
  * Thread-safety: writer `n` belongs to one thread; a cursor and a follower
@@ -25,6 +25,7 @@
 
 #include "base/error.h"
 #include "trace/packet_trace.h"
+#include "trace/trace_page.h"
 
 struct ef_filter;
 struct ef_trace_store;
@@ -35,10 +36,12 @@ struct ef_trace_query {
     const struct ef_filter *filter;    /* NULL: everything. Borrowed until the cursor is closed. */
     const struct ef_filter *condition; /* The same. */
     bool has_id;
-    uint64_t id_low, id_high;  /* Only traces of these identities, both included. */
-    struct ef_time start, end; /* Of the trace's start, both included. */
-    uint64_t limit;            /* 0: all. */
-    bool is_explained;         /* For ef_trace_cursor_explain(). */
+    uint64_t id_low, id_high;   /* Only traces of these identities, both included. */
+    struct ef_time start, end;  /* Of the trace's start, both included. */
+    bool has_before;            /* Only traces whose key comes before this one: */
+    struct ef_trace_key before; /* for the pages of an answer. */
+    uint64_t limit;             /* 0: all. */
+    bool is_explained;          /* For ef_trace_cursor_explain(). */
 };
 
 enum { EF_TRACE_STORE_INDEXES = 5 };

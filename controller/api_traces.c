@@ -12,11 +12,13 @@
 
 #include "base/parse_number.h"
 #include "controller/controller.h"
+#include "controller/switch_names.h"
 #include "controller/trace_export.h"
 #include "controller/trace_query.h"
 #include "controller/traces_parquet.h"
 #include "filter/filter.h"
 #include "trace/trace_id.h"
+#include "trace/trace_page.h"
 
 enum { DEFAULT_LIMIT = 100, WRITE_BYTES = 65536, CAPTURE_BATCH = 256, ALIVE_S = 2 };
 
@@ -32,6 +34,8 @@ struct traces_request {
     char *description;           /* The question, for the capture's comment. */
     enum format format;
     bool is_explained;
+    struct ef_trace_page_question page_question; /* Borrowed from `http`. */
+    struct ef_trace_page next;                   /* The page after this one. */
     uint64_t n_traces;
     struct event *alive;    /* Of a stream: says now and then that we are at it. */
     bool is_silent, is_due; /* Nothing was written since it last rang; it has rung. */
@@ -53,23 +57,27 @@ request_free(struct traces_request *r)
 
 struct parameters {
     struct trace_question question;
+    char *filter, *condition; /* What was made for it, or NULL. */
     struct ef_time start, end;
+    struct ef_trace_page_question page_question;
+    struct ef_trace_page page;
     enum format format;
 };
 
+/* The filter or condition `name` as the analyzers are asked, with addresses of switches in
+ * place of their names; `*plain` is what was made for that. */
 static bool
-check_filter(struct ef_http_request *req, const char *name, enum ef_filter_kind kind, const char *code)
+read_filter(struct ef_http_request *req, const struct controller *c, enum ef_filter_kind kind, char **plain,
+            const char **filter)
 {
-    struct ef_filter *filter;
     struct ef_error err = EF_ERROR_INIT;
-    const char *text = ef_http_param(req, name);
-    if (text && ef_filter_compile(text, kind, &filter, &err)) {
-        ef_http_reply_error(req, 400, code, err.offset, "%s", err.text);
+    bool is_filter = kind == EF_FILTER_PACKET;
+    const char *text = ef_http_param(req, is_filter ? "filter" : "condition");
+    if (switch_names_compile(c, text, kind, plain, &err)) {
+        ef_http_reply_error(req, 400, is_filter ? "bad_filter" : "bad_condition", err.offset, "%s", err.text);
         return false;
     }
-    if (text) {
-        ef_filter_destroy(filter);
-    }
+    *filter = *plain ? *plain : text;
     return true;
 }
 
@@ -132,22 +140,40 @@ read_explain(struct ef_http_request *req, bool *is_explained)
     return false;
 }
 
+/* A later page: from where the first one was asked for, to where the last ended. */
+static bool
+read_cursor(struct ef_http_request *req, struct parameters *p)
+{
+    struct ef_error err = EF_ERROR_INIT;
+    const char *text = ef_http_param(req, "cursor");
+    if (!text || !*text) {
+        return true;
+    }
+    if (ef_trace_page_parse(text, &p->page_question, &p->page, &err)) {
+        ef_http_reply_error(req, 400, "bad_cursor", -1, "cursor: %s", err.text);
+        return false;
+    }
+    p->question.page = &p->page;
+    return true;
+}
+
 /* Reads and checks all parameters; replies and returns false if one is wrong. */
 static bool
-read_parameters(struct ef_http_request *req, struct parameters *p)
+read_parameters(struct ef_http_request *req, const struct controller *c, struct parameters *p)
 {
     struct ef_error err = EF_ERROR_INIT;
     struct ef_time now = ef_time_real();
     const char *limit = ef_http_param(req, "limit");
     memset(p, 0, sizeof *p);
-    p->question.filter = ef_http_param(req, "filter");
-    p->question.condition = ef_http_param(req, "condition");
+    p->start.ns = INT64_MIN;
     p->question.limit = DEFAULT_LIMIT;
-    if (!check_filter(req, "filter", EF_FILTER_PACKET, "bad_filter") ||
-        !check_filter(req, "condition", EF_FILTER_CONDITION, "bad_condition") ||
+    p->page_question = (struct ef_trace_page_question){ef_http_param(req, "filter"), ef_http_param(req, "condition"),
+                                                       ef_http_param(req, "id")};
+    if (!read_filter(req, c, EF_FILTER_PACKET, &p->filter, &p->question.filter) ||
+        !read_filter(req, c, EF_FILTER_CONDITION, &p->condition, &p->question.condition) ||
         !read_time(req, "start", now, &p->start, &p->question.start) ||
         !read_time(req, "end", now, &p->end, &p->question.end) || !read_format(req, &p->format) ||
-        !read_id(req, &p->question.id) || !read_explain(req, &p->question.is_explained)) {
+        !read_id(req, &p->question.id) || !read_cursor(req, p) || !read_explain(req, &p->question.is_explained)) {
         return false;
     }
     if (limit && ef_parse_u64(limit, "limit", 0, INT64_MAX, &p->question.limit, &err)) {
@@ -178,7 +204,17 @@ append_list(struct evbuffer *out, const char *name, const json_t *list)
     free(text);
 }
 
-/* ,"count":N,"more":false[,"incomplete":[...]][,"explanations":[...]] */
+static void
+append_next(struct traces_request *r, struct evbuffer *out)
+{
+    char text[EF_TRACE_PAGE_TEXT_SIZE];
+    if (trace_query_more(r->query) && r->n_traces) {
+        ef_trace_page_format(&r->next, &r->page_question, text);
+        evbuffer_add_printf(out, ",\"next\":\"%s\"", text);
+    }
+}
+
+/* ,"count":N,"more":false[,"next":"..."][,"incomplete":[...]][,"explanations":[...]] */
 static void
 append_summary(struct traces_request *r, struct evbuffer *out)
 {
@@ -186,6 +222,7 @@ append_summary(struct traces_request *r, struct evbuffer *out)
     count_answer(r, incomplete);
     evbuffer_add_printf(out, "\"count\":%llu,\"more\":%s", (unsigned long long) r->n_traces,
                         trace_query_more(r->query) ? "true" : "false");
+    append_next(r, out);
     if (json_array_size(incomplete)) {
         append_list(out, "incomplete", incomplete);
     }
@@ -202,6 +239,9 @@ append_summary(struct traces_request *r, struct evbuffer *out)
 static void
 append_trace(struct traces_request *r, const struct trace_item *item, struct evbuffer *out)
 {
+    if (!r->n_traces) {
+        r->next.before = item->key;
+    }
     if (r->format == FORMAT_JSON) {
         evbuffer_add_printf(out, r->n_traces ? ",\n" : "{\"traces\":[\n");
     }
@@ -360,46 +400,54 @@ describe(struct ef_http_request *req)
 }
 
 static void
-get_traces(struct ef_http_request *req, void *ctx)
+start_answer(struct controller *c, struct ef_http_request *req, const struct parameters *p)
 {
-    struct controller *c = ctx;
-    struct parameters p;
-    if (!read_parameters(req, &p)) {
-        return;
-    }
-    if (p.format == FORMAT_PARQUET) {
-        c->counters.queries++;
-        traces_parquet_reply(c, req, &p.question);
-        return;
-    }
     struct traces_request *r = calloc(1, sizeof *r);
     if (!r) {
         abort(); /* Control path. */
     }
     *r = (struct traces_request){.controller = c,
                                  .http = req,
-                                 .format = p.format,
-                                 .is_explained = p.question.is_explained,
+                                 .format = p->format,
+                                 .is_explained = p->question.is_explained,
+                                 .page_question = p->page_question,
+                                 .next.from = p->question.page ? p->page.from : p->start,
                                  .description = describe(req)};
-    c->counters.queries++;
-    bool capture = p.format == FORMAT_PCAPNG;
+    bool capture = p->format == FORMAT_PCAPNG;
     if (capture) {
         r->export = trace_export_create(&c->topology);
     }
-    r->query = trace_query_start(c->base, &p.question, &c->configuration, &c->topology,
+    r->query = trace_query_start(c->base, &p->question, &c->configuration, &c->topology,
                                  capture ? capture_ready : stream_ready, r);
     if (!capture) {
         start_alive(r, c->base);
-        ef_http_stream_start(req, p.format == FORMAT_JSON ? "application/json" : "application/x-ndjson", produce,
+        ef_http_stream_start(req, p->format == FORMAT_JSON ? "application/json" : "application/x-ndjson", produce,
                              stream_gone, r);
     }
+}
+
+static void
+get_traces(struct ef_http_request *req, void *ctx)
+{
+    struct controller *c = ctx;
+    struct parameters p;
+    if (read_parameters(req, c, &p)) {
+        c->counters.queries++;
+        if (p.format == FORMAT_PARQUET) {
+            traces_parquet_reply(c, req, &p.question);
+        } else {
+            start_answer(c, req, &p);
+        }
+    }
+    free(p.filter);
+    free(p.condition);
 }
 
 void
 api_traces_add(struct controller *c)
 {
-    static const char *const params[] = {"filter", "condition", "start",   "end",      "limit",
-                                         "format", "id",        "explain", "analyzer", NULL};
+    static const char *const params[] = {"filter", "condition", "start",    "end",    "limit", "format",
+                                         "id",     "explain",   "analyzer", "cursor", NULL};
     static const struct ef_http_route routes[] = {{"GET", "/v1/traces", params, get_traces}, {0}};
     ef_http_server_add_routes(c->http, routes, c);
 }

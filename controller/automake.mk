@@ -83,6 +83,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/state_tables.c controller/state_tables.h \
 	controller/statistics.h \
 	controller/steering.c controller/steering.h \
+	controller/switch_names.c controller/switch_names.h \
 	controller/text.h \
 	controller/tokens.c controller/tokens.h \
 	controller/topology.c controller/topology.h \

@@ -31,6 +31,7 @@ struct cursor {
     const char *p, *end;
     struct trace_line_reader *reader;
     struct ef_time start;
+    uint64_t id;
     bool has_id, has_start, has_packet, has_hops, has_expected;
     struct insertion insertions[MAX_NAMES];
     size_t n_insertions, n_inserted_bytes;
@@ -255,13 +256,17 @@ read_hop(struct cursor *c, unsigned depth)
     return take(c, '}');
 }
 
+/* 16 hexadecimal digits, of small letters. */
 static bool
-is_id(struct text text)
+read_id(struct text text, uint64_t *id)
 {
     bool is_right = text.len == 16;
+    *id = 0;
     for (size_t i = 0; is_right && i < 16; i++) {
         char c = text.p[i];
-        is_right = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+        bool is_digit = c >= '0' && c <= '9';
+        is_right = is_digit || (c >= 'a' && c <= 'f');
+        *id = *id << 4 | (uint64_t) (is_digit ? c - '0' : c - 'a' + 10);
     }
     return is_right;
 }
@@ -311,7 +316,7 @@ read_trace_member(struct cursor *c, struct text key, unsigned depth)
 {
     struct text text;
     if (TEXT_IS(key, "id")) {
-        return is_first(&c->has_id) && read_string(c, &text) && is_id(text);
+        return is_first(&c->has_id) && read_string(c, &text) && read_id(text, &c->id);
     }
     if (TEXT_IS(key, "start")) {
         return is_first(&c->has_start) && read_start(c);
@@ -361,7 +366,7 @@ make_item(const struct cursor *c, const char *line, size_t len)
     }
     out = put(out, from, (size_t) (line + len - from));
     *out = '\0';
-    item->start = c->start;
+    item->key = (struct ef_trace_key){c->start, c->id};
     item->len = len + c->n_inserted_bytes;
     return item;
 }

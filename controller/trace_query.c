@@ -18,6 +18,7 @@
 #include "controller/trace_record.h"
 #include "net/http_client.h"
 #include "net/http_query.h"
+#include "trace/trace_id.h"
 
 enum {
     SILENCE_MS = 5000,
@@ -104,7 +105,7 @@ merge_next(struct trace_query *query, bool *wait)
         struct stream *s = &query->streams[i];
         if (!s->queue.n) {
             *wait |= s->call != NULL;
-        } else if (!oldest || ef_time_before(s->queue.head->start, oldest->queue.head->start)) {
+        } else if (!oldest || ef_trace_key_compare(s->queue.head->key, oldest->queue.head->key) < 0) {
             oldest = s;
         }
     }
@@ -199,12 +200,12 @@ abandon(struct stream *s, const char *why)
 static void
 add_item(struct stream *s, struct trace_item *item)
 {
-    if (ef_time_before(item->start, s->last_start)) {
+    if (ef_time_before(item->key.start, s->last_start)) {
         free(item);
         abandon(s, "sent traces out of order");
         return;
     }
-    s->last_start = item->start;
+    s->last_start = item->key.start;
     queue_push(&s->queue, item);
     if (s->queue.n >= QUEUE_ITEMS && !s->paused) {
         s->paused = true;
@@ -216,6 +217,12 @@ add_item(struct stream *s, struct trace_item *item)
 static void
 add_trace(struct stream *s, json_t *trace, struct ef_time start)
 {
+    struct ef_error err = EF_ERROR_INIT;
+    uint64_t id, last;
+    if (ef_trace_id_parse(json_string_value(json_object_get(trace, "id")), &id, &last, &err)) {
+        abandon(s, err.text);
+        return;
+    }
     trace_record_name_hops(trace, s->query->topology);
     char *text = json_dumps(trace, JSON_COMPACT | EF_JSON_REALS);
     size_t len = text ? strlen(text) : 0;
@@ -228,7 +235,7 @@ add_trace(struct stream *s, json_t *trace, struct ef_time start)
     memcpy(item->json, text, len + 1);
     free(text);
     item->len = len;
-    item->start = start;
+    item->key = (struct ef_trace_key){start, id};
     add_item(s, item);
 }
 
@@ -307,6 +314,17 @@ append_time(struct evbuffer *url, const char *name, const struct ef_time *t)
     }
 }
 
+static void
+append_page(struct evbuffer *url, const struct trace_question *q)
+{
+    struct ef_trace_page_question question = {q->filter, q->condition, q->id};
+    char text[EF_TRACE_PAGE_TEXT_SIZE];
+    if (q->page) {
+        ef_trace_page_format(q->page, &question, text);
+        ef_http_query_append(url, "cursor", text);
+    }
+}
+
 const char *
 trace_query_target(struct evbuffer *url, const struct trace_question *q, const char *format)
 {
@@ -315,10 +333,11 @@ trace_query_target(struct evbuffer *url, const struct trace_question *q, const c
     evbuffer_add_printf(url, "/v1/traces");
     ef_http_query_append(url, "filter", q->filter);
     ef_http_query_append(url, "condition", q->condition);
-    append_time(url, "start", q->start);
+    append_time(url, "start", q->page ? NULL : q->start);
     append_time(url, "end", q->end);
     ef_http_query_append(url, "limit", limit);
     ef_http_query_append(url, "id", q->id);
+    append_page(url, q);
     ef_http_query_append(url, "explain", q->is_explained ? "1" : NULL);
     ef_http_query_append(url, "format", format);
     evbuffer_add(url, "", 1);

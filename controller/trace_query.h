@@ -30,6 +30,7 @@
 #include "base/time.h"
 #include "controller/configuration.h"
 #include "controller/topology.h"
+#include "trace/trace_page.h"
 
 struct evbuffer;
 struct event_base;
@@ -39,15 +40,16 @@ struct trace_query;
 struct trace_question {
     const char *filter, *condition; /* NULL: everything. */
     const struct ef_time *start, *end;
-    uint64_t limit; /* 0: all. */
-    const char *id; /* Or the beginning of one; NULL: any. */
+    uint64_t limit;                   /* 0: all. */
+    const char *id;                   /* Or the beginning of one; NULL: any. */
+    const struct ef_trace_page *page; /* A later page, whose `from` is the start; NULL: the first. */
     bool is_explained;
 };
 
 /* A trace, its hops named. */
 struct trace_item {
     struct trace_item *next;
-    struct ef_time start;
+    struct ef_trace_key key; /* By which traces are ordered. */
     size_t len;
     char json[]; /* NUL-terminated. */
 };

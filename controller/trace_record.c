@@ -12,7 +12,7 @@
 static bool
 is_id(const char *text)
 {
-    return text && strlen(text) == 16 && strspn(text, "0123456789abcdefABCDEF") == 16;
+    return text && strlen(text) == 16 && strspn(text, "0123456789abcdef") == 16;
 }
 
 static int

@@ -29,7 +29,8 @@ struct ef_value_range {
     ef_u128 low, high;
 };
 
-/* A value or a range as written, and what typecheck.c made of it. */
+/* A value or a range as written, and what typecheck.c made of it. One that it
+ * added itself (a name's second address) has no words. */
 struct ef_operand {
     struct ef_token low, high; /* high.type is EF_TOKEN_END where no range was written. */
     struct ef_value_range range;
@@ -60,10 +61,14 @@ void ef_node_destroy(struct ef_node *node);
  * `err`, or -ENOMEM. The caller frees the tree with ef_node_destroy(). */
 int ef_filter_parse(const char *text, struct ef_node **root, struct ef_error *err);
 
-/* The fields that a text may use: those of a table that are of a kind. */
+struct ef_filter_names;
+
+/* The fields that a text may use: those of a table that are of a kind; and the
+ * names that stand for addresses. */
 struct ef_field_scope {
     const struct ef_field_table *table;
-    unsigned kind; /* enum ef_filter_kind */
+    unsigned kind;                       /* enum ef_filter_kind */
+    const struct ef_filter_names *names; /* NULL: none. */
 };
 
 /* Looks up the fields and reads the values of the whole tree. Returns 0 or

@@ -6,6 +6,7 @@ lib_libeverflow_a_SOURCES += \
 	lib/filter/explain.c \
 	lib/filter/fields.c lib/filter/fields.h \
 	lib/filter/filter.c lib/filter/filter.h \
+	lib/filter/names.c lib/filter/names.h \
 	lib/filter/lexer.c lib/filter/lexer.h \
 	lib/filter/normalise.c \
 	lib/filter/parser.c \

@@ -22,11 +22,18 @@ build(struct ef_filter *filter, const struct ef_node *root)
 int
 ef_filter_compile(const char *text, enum ef_filter_kind kind, struct ef_filter **out, struct ef_error *err)
 {
+    return ef_filter_compile_named(text, kind, NULL, out, err);
+}
+
+int
+ef_filter_compile_named(const char *text, enum ef_filter_kind kind, const struct ef_filter_names *names,
+                        struct ef_filter **out, struct ef_error *err)
+{
     struct ef_node *root = NULL;
     struct ef_filter *filter = NULL;
     int rc = ef_filter_parse(text, &root, err);
     if (!rc && root) {
-        rc = ef_filter_typecheck(root, &(struct ef_field_scope){&ef_packet_fields, kind}, err);
+        rc = ef_filter_typecheck(root, &(struct ef_field_scope){&ef_packet_fields, kind, names}, err);
     }
     if (!rc) {
         filter = calloc(1, sizeof *filter);

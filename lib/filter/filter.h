@@ -56,6 +56,23 @@ struct ef_filter;
 int ef_filter_compile(const char *text, enum ef_filter_kind kind, struct ef_filter **filter, struct ef_error *err);
 void ef_filter_destroy(struct ef_filter *filter); /* NULL is fine. */
 
+/* A switch by name: it may stand where one of its addresses does. */
+struct ef_filter_name {
+    const char *name;
+    uint8_t addresses[2][16]; /* IPv4 as ::ffff:a.b.c.d. */
+    unsigned n_addresses;     /* 1 or 2 */
+};
+
+struct ef_filter_names {
+    const struct ef_filter_name *list;
+    size_t n;
+};
+
+/* The same for a text that may name switches: "switch == leaf1". The normal form
+ * has their addresses, so that who knows no names can compile it. */
+int ef_filter_compile_named(const char *text, enum ef_filter_kind kind, const struct ef_filter_names *names,
+                            struct ef_filter **filter, struct ef_error *err);
+
 /* The filter in its one normal form, which compiles to an equal filter: values
  * as the program understood them, parentheses where needed. Lives as long as
  * the filter. */

@@ -9,6 +9,7 @@
 
 #include "filter/ast.h"
 #include "filter/filter.h"
+#include "filter/names.h"
 #include "filter/value.h"
 
 static int
@@ -102,13 +103,18 @@ check_mask(const struct ef_field_scope *in, struct ef_node *node, struct ef_erro
 }
 
 static int
-check_operand(const struct ef_field_scope *in, const struct ef_node *node, struct ef_operand *operand,
-              struct ef_error *err)
+check_operand(const struct ef_field_scope *in, struct ef_node *node, struct ef_operand *operand, struct ef_error *err)
 {
+    if (operand->low.type == EF_TOKEN_END) {
+        return 0;
+    }
     if (is_field(in, &operand->low) || (operand->high.len && is_field(in, &operand->high))) {
         return ef_error_set_at(err, -EINVAL, operand->low.offset, "only values may stand in braces, not fields");
     }
     int rc = ef_value_parse(node->field, &operand->low, &operand->range, err);
+    if (rc && in->names && node->field->type == EF_FIELD_ADDRESS) {
+        rc = ef_filter_resolve_name(in->names, node, operand, err);
+    }
     if (!rc && operand->high.type == EF_TOKEN_WORD) {
         struct ef_value_range high;
         rc = ef_value_parse(node->field, &operand->high, &high, err);

@@ -35,7 +35,7 @@ static void
 compare(const struct trace_item *item, json_t *record, struct ef_time start)
 {
     json_t *named = item ? json_loadb(item->json, item->len, 0, NULL) : NULL;
-    if (item && (item->start.ns != start.ns || !json_equal(named, record))) {
+    if (item && (item->key.start.ns != start.ns || !json_equal(named, record))) {
         abort();
     }
     json_decref(named);

@@ -94,6 +94,9 @@ REQUESTS = {
         Ask(C, "DELETE /v1/switches/s1", 409),
         # Traces.
         Ask(C, "GET /v1/traces?limit=3", 200, until=lambda t: t["count"] == 3),
+        Ask(C, "GET /v1/traces?limit=3", 200, save={"cursor": ["next"]}),
+        Ask(C, "GET /v1/traces?cursor={cursor}", 200),
+        Ask(C, "GET /v1/traces?cursor=nosuch", 400),
         Ask(C, "GET /v1/traces?format=ndjson&explain=1", 200),
         Ask(C, "GET /v1/traces?format=pcapng", 200),
         Ask(C, "GET /v1/traces?format=parquet&analyzer=a1", 200),

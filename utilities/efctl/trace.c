@@ -35,6 +35,13 @@ set_id(void *ctx, const char *value, struct ef_error *err)
 }
 
 static int
+set_cursor(void *ctx, const char *value, struct ef_error *err)
+{
+    ((struct options *) ctx)->which.query.cursor = value;
+    return 0;
+}
+
+static int
 set_details(void *ctx, const char *value, struct ef_error *err)
 {
     ((struct options *) ctx)->which.query.details = true;
@@ -71,6 +78,7 @@ set_explain(void *ctx, const char *value, struct ef_error *err)
 
 static const struct ef_option option_table[] = {
     {"id", 0, "ID", "the trace with this id (or its beginning), in\nfull detail", set_id},
+    {"cursor", 0, "CURSOR", "the page before: CURSOR is \"next\" of an answer to\nthe same question", set_cursor},
     {"details", 'd', NULL, "all that is known of each trace, and its bytes", set_details},
     {"follow", 'f', NULL, "go on and show traces as they come", set_follow},
     {"explain", 0, NULL, "how each analyzer found its part", set_explain},
@@ -87,6 +95,9 @@ check_together(const struct options *options, bool json, struct ef_error *err)
     }
     if (options->id && (options->follow || options->pcapng)) {
         return ef_error_set(err, -EINVAL, "--id goes neither with --follow nor with --pcapng");
+    }
+    if (options->which.query.cursor && (options->id || options->follow)) {
+        return ef_error_set(err, -EINVAL, "--cursor goes neither with --id nor with --follow");
     }
     if (options->which.query.explain && (options->follow || options->pcapng)) {
         return ef_error_set(err, -EINVAL, "--explain goes neither with --follow nor with --pcapng");
@@ -152,7 +163,7 @@ show(struct efctl_context *context, struct options *options, json_t *traces, con
 {
     json_t *document = json_pack("{s:O,s:I,s:b}", "traces", traces, "count", (json_int_t) json_array_size(traces),
                                  "more", efctl_get_bool(end, "more"));
-    static const char *const also[] = {"incomplete", "explanations"};
+    static const char *const also[] = {"next", "incomplete", "explanations"};
     if (!document) {
         abort();
     }
@@ -246,8 +257,8 @@ const struct efctl_command efctl_trace = {
     "  efctl trace 'ip.dst == 10.4.0.0/16 && tcp.port == 80'\n"
     "  efctl trace --condition trace.loop --last 1h        packets that went in circles\n"
     "  efctl trace --id 3f2a                               one packet in full detail\n"
-    "  efctl trace 'switch == 10.255.0.1' --follow\n"
-    "  efctl trace --limit 0 --pcapng - | tshark -r -\n",
+    "  efctl trace 'switch == leaf1' --follow\n"
+    "  efctl trace --all --pcapng - | tshark -r -\n",
     true,
     run,
 };

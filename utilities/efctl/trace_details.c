@@ -98,12 +98,8 @@ efctl_trace_add_details(struct efctl_table *table, const json_t *trace)
         {0},
     };
     static const struct field trace_fields[] = {
-        {"start", "start", true},
-        {"end", "end", true},
-        {"time_source", "clock of"},
-        {"n_copies", "copies"},
-        {"analyzer", "at"},
-        {0},
+        {"start", "start", true}, {"end", "end", true}, {"time_source", "clock of"},
+        {"n_copies", "copies"},   {"analyzer", "at"},   {0},
     };
     static const struct field packet_fields[] = {
         {"length", "length"}, {"proto", "protocol"}, {"ip_id", "IP ID"}, {"tcp_flags", "flags"}, {0},

@@ -34,6 +34,7 @@ efctl_trace_path(const struct efctl_trace_query *query, const char *format)
     ef_http_query_append(path, "start", query->start);
     ef_http_query_append(path, "end", query->end);
     ef_http_query_append(path, "limit", limit);
+    ef_http_query_append(path, "cursor", query->cursor);
     ef_http_query_append(path, "id", query->id);
     ef_http_query_append(path, "analyzer", query->analyzer);
     ef_http_query_append(path, "explain", query->explain ? "1" : NULL);

@@ -55,6 +55,13 @@ set_limit(void *ctx, const char *value, struct ef_error *err)
     return ef_parse_u64(value, "--limit", 0, UINT32_MAX, &((struct efctl_trace_options *) ctx)->query.limit, err);
 }
 
+static int
+set_all(void *ctx, const char *value, struct ef_error *err)
+{
+    ((struct efctl_trace_options *) ctx)->query.limit = 0;
+    return 0;
+}
+
 const struct ef_option efctl_trace_option_table[] = {
     {"condition", 0, "COND", "only traces for which COND holds, such as\n'trace.loop' or 'trace.hops > 5'",
      set_condition},
@@ -62,6 +69,7 @@ const struct ef_option efctl_trace_option_table[] = {
     {"start", 0, "TIME", "only traces that start at TIME or later\n(2026-11-21T02:30:00Z, or an age: -5m)", set_start},
     {"end", 0, "TIME", "only traces that start at TIME or earlier", set_end},
     {"limit", 'n', "N", "the newest N traces, 0 for all", set_limit},
+    {"all", 0, NULL, "all of them, however many: --limit 0", set_all},
     {0},
 };
 

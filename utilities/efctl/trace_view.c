@@ -368,6 +368,17 @@ view_nothing(struct efctl_output *out, const struct efctl_trace_query *query)
     }
 }
 
+/* How the page of those before these is asked for. */
+static void
+view_next(struct efctl_output *out, const json_t *document)
+{
+    const char *next = efctl_get_string(document, "next", NULL);
+    if (next) {
+        efctl_output_printf(out, EFCTL_DIM, "Those before them: the same with --cursor %s", next);
+        efctl_output_newline(out);
+    }
+}
+
 void
 efctl_trace_view(struct efctl_output *out, const json_t *document, const void *ctx)
 {
@@ -380,9 +391,9 @@ efctl_trace_view(struct efctl_output *out, const json_t *document, const void *c
         view_nothing(out, query);
     }
     if (n && efctl_get_bool(document, "more")) {
-        efctl_output_printf(out, EFCTL_DIM, "These are the newest %zu; for more --limit %zu, for all --limit 0", n,
-                            10 * n);
+        efctl_output_printf(out, EFCTL_DIM, "These are the newest %zu; for more --limit %zu, for all --all", n, 10 * n);
         efctl_output_newline(out);
+        view_next(out, document);
     }
     efctl_trace_incomplete(out, efctl_get_array(document, "incomplete"));
     view_explanations(out, efctl_get_array(document, "explanations"));

@@ -16,6 +16,7 @@
 struct efctl_trace_query {
     const char *filter, *condition, *start, *end;
     uint64_t limit;         /* 0: all */
+    const char *cursor;     /* Of a later page, of older traces; NULL: the first. */
     const char *id;         /* Or its beginning; NULL: any. */
     const char *analyzer;   /* Only this one's, with format=parquet; NULL: all. */
     bool explain;           /* How each analyzer found its part. */

@@ -183,7 +183,7 @@ lines_are_named_in_one_pass(void **state)
             assert_int_equal(trace_record_parse(cases[i].line, len, &record, &start, NULL), TRACE_RECORD_TRACE);
             trace_record_name_hops(record, &topology);
             assert_true(json_equal(record, named));
-            assert_int_equal(item->start.ns, start.ns);
+            assert_int_equal(item->key.start.ns, start.ns);
             json_decref(record);
             json_decref(named);
         }
