@@ -84,6 +84,21 @@ excess_of_link(const struct link_rank ranks[], size_t n, const struct link_rank 
     return n_ends > 0;
 }
 
+/* What the value is over the others, by the excess: the mean of both ends. */
+static double
+usual(const struct link_rank *x, end_value *value, double excess)
+{
+    double sum = 0;
+    unsigned n_ends = 0;
+    for (size_t i = 0; i < 2; i++) {
+        if (x->end[i].n) {
+            sum += value(&x->end[i]);
+            n_ends++;
+        }
+    }
+    return n_ends ? sum / n_ends - excess : 0;
+}
+
 /* How far the excesses of all links but the one numbered `but` lie from each other. */
 static double
 spread(const double excess[], const bool is_known[], size_t n, size_t but, double room[], size_t *n_others_out)
@@ -170,6 +185,7 @@ link_ranks(struct link_rank ranks[], size_t n)
         x->added_us = added[i];
         x->noise_us = fmax(least_noise_us, hypot(own_noise(x), spread(added, is_known, n, i, room, &x->n_others)));
         x->queue_us = queue[i];
+        x->queue_usual_us = usual(x, above_floor, queue[i]);
         x->queue_noise_us = fmax(least_noise_us, spread(queue, is_known, n, i, room, &x->n_others));
     }
     free(added);
@@ -192,7 +208,8 @@ bool
 link_rank_has_queue(const struct link_rank *rank)
 {
     return rank->is_known && rank->queue_us >= queue_least_us &&
-           rank->queue_us >= queue_factor * rank->queue_noise_us && rank->queue_least_us >= rank->queue_us / 2;
+           rank->queue_us >= queue_factor * rank->queue_noise_us && rank->queue_us >= rank->queue_usual_us &&
+           rank->queue_least_us >= rank->queue_us / 2;
 }
 
 double

@@ -51,6 +51,7 @@ struct link_rank {
     double added_us, noise_us;
     double queue_us, queue_noise_us;
     double added_least_us, queue_least_us; /* As the end saw it that saw less. */
+    double queue_usual_us;                 /* What the slowest tenth takes more over the other links. */
     size_t n_others;                       /* Links that it was compared with. */
 };
 
@@ -68,8 +69,8 @@ double link_rank_reach_us(const struct link_rank *rank);
 /* The least delay that would be found just now, on this link. */
 double link_rank_noise_floor_us(const struct link_rank *rank);
 
-/* True if its queues do: at least a millisecond at the 90th percentile, and six
- * times the noise. */
+/* True if its queues do: at least a millisecond at the 90th percentile, six times the noise, and
+ * as much as that of the others, which on a busy machine is milliseconds itself. */
 bool link_rank_has_queue(const struct link_rank *rank);
 
 /* The least delay worth a verdict: 30 us where history is known, otherwise 60,

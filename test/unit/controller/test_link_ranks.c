@@ -189,6 +189,34 @@ what_one_end_sees_is_no_link(void **state)
     assert_true(ranks[0].added_us > 150); /* It is shown, though. */
 }
 
+/* On a busy machine the slowest tenth takes long over every link; a bit more of that is no queue. */
+static void
+a_busy_machine_is_no_queue(void **state)
+{
+    struct link_rank ranks[N];
+    srand48(10);
+    fabric(ranks, true, 0, 5);
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j < 2; j++) {
+            ranks[i].end[j].p90_us += i == 3 ? 5000 : 3000;
+        }
+    }
+    link_ranks(ranks, N);
+    for (int i = 0; i < N; i++) {
+        assert_false(link_rank_has_queue(&ranks[i]));
+    }
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j < 2; j++) {
+            ranks[i].end[j].p90_us += i == 3 ? 9000 : 0;
+        }
+    }
+    const char *a = ranks[3].a, *b = ranks[3].b;
+    link_ranks(ranks, N);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(link_rank_has_queue(&ranks[i]), ranks[i].a == a && ranks[i].b == b);
+    }
+}
+
 static void
 too_few_say_nothing(void **state)
 {
@@ -249,6 +277,7 @@ main(void)
         cmocka_unit_test(no_false_alarm),
         cmocka_unit_test(a_queue_is_told_from_a_delay),
         cmocka_unit_test(what_one_end_sees_is_no_link),
+        cmocka_unit_test(a_busy_machine_is_no_queue),
         cmocka_unit_test(too_few_say_nothing),
         cmocka_unit_test(links_of_a_topology),
     };
