@@ -59,7 +59,9 @@ controller_libcontroller_a_SOURCES = \
 	controller/link_probes.c controller/link_probes.h \
 	controller/link_ranks.c controller/link_ranks.h \
 	controller/loop_app.c controller/loop_app.h \
-	controller/managed_switch.c controller/managed_switch.h \
+	controller/managed_switch.c controller/managed_switch.h controller/managed_switch_private.h \
+	controller/managed_switch_life.c \
+	controller/managed_switch_show.c \
 	controller/peer_poll.c controller/peer_poll.h \
 	controller/probe_budget.c controller/probe_budget.h \
 	controller/probe_flow.c controller/probe_flow.h \

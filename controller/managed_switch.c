@@ -2,7 +2,7 @@
 /* One switch and its Everflow row; see managed_switch.h. */
 #include <config.h>
 
-#include "controller/managed_switch.h"
+#include "controller/managed_switch_private.h"
 
 #include <event2/event.h>
 #include <stdlib.h>
@@ -23,39 +23,12 @@ enum { WRITE_INTERVAL_MS = 500, REFUSED_INTERVAL_MS = 5000, RELEASE_S = 2 };
 enum { DISPUTE_CHANGES = 5, DISPUTE_MS = 20000 };
 static const char disputed[] = "its Everflow row is changed by others again and again; is there another ef-controller?";
 
-enum state { CONNECTING, UNREACHABLE, CONFIGURED, ERROR };
-static const char *const state_names[] = {"connecting", "unreachable", "configured", "error"};
-
-struct managed_switch {
-    const struct topology_switch *node;
-    struct ef_ovsdb_client *client;
-    struct event *hold;  /* Pending while we must not write. */
-    json_t *desired;     /* The row. */
-    const json_t *rules; /* Of the configuration, borrowed; NULL: whatever they are. */
-    json_t *set_rules;   /* Of sets. */
-    json_t *all_rules;   /* Both. */
-    enum state state;
-    struct ef_time since; /* Real time; of `state`. */
-    char error[600];
-    char refusal[512]; /* Why the last write was not taken, or is not tried again yet. */
-    bool is_active;
-    bool writing;
-    bool was_right;         /* The row, when we saw it last. */
-    unsigned n_changes;     /* By others, in a row. */
-    struct ef_time changed; /* The last of them, monotonic. */
-    uint64_t n_writes, n_refusals, n_drifts;
-    struct ef_time drifted; /* Real time; of the last of n_drifts. */
-    char drift[200];        /* What it was. */
-    void (*released)(void *ctx);
-    void *released_ctx;
-    struct ef_time asked; /* Monotonic: when we asked whether ovs-vswitchd lives; 0: we did not. */
-    json_int_t asked_cfg; /* The number that it should copy; -1: not in the database yet. */
-};
+const char *const managed_switch_state_names[] = {"connecting", "unreachable", "configured", "error"};
 
 /* --- State ---------------------------------------------------------------- */
 
 static void
-set_state(struct managed_switch *s, enum state state, const char *error)
+set_state(struct managed_switch *s, enum managed_switch_state state, const char *error)
 {
     char text[sizeof s->error];
     snprintf(text, sizeof text, "%s", error);
@@ -66,36 +39,33 @@ set_state(struct managed_switch *s, enum state state, const char *error)
     }
     s->state = state;
     memcpy(s->error, text, sizeof text);
-    if (changed && state == CONFIGURED) {
+    if (changed && state == SWITCH_CONFIGURED) {
         ef_log_info("switches", "%s: configured", s->node->name);
     } else if (changed && *text) {
-        ef_log_warn("switches", "%s: %s: %s", s->node->name, state_names[state], text);
+        ef_log_warn("switches", "%s: %s: %s", s->node->name, managed_switch_state_names[state], text);
     }
 }
 
 /* --- Rows ----------------------------------------------------------------- */
 
-/* The only row of the root table, or NULL. */
-static json_t *
-root_row(const struct managed_switch *s)
+json_t *
+managed_switch_root(const struct managed_switch *s)
 {
     return json_object_iter_value(json_object_iter(ef_ovsdb_client_rows(s->client, "Open_vSwitch")));
 }
 
-/* The Everflow row that the root refers to: its UUID (borrowed, NULL if there
- * is none) and the row. */
-static const char *
-everflow_row(const struct managed_switch *s, json_t **row)
+const char *
+managed_switch_row(const struct managed_switch *s, json_t **row)
 {
-    json_t *set = ef_ovsdb_set_elements(json_object_get(root_row(s), "everflow"));
+    json_t *set = ef_ovsdb_set_elements(json_object_get(managed_switch_root(s), "everflow"));
     const char *uuid = ef_ovsdb_uuid(json_array_get(set, 0));
     *row = uuid ? json_object_get(ef_ovsdb_client_rows(s->client, "Everflow"), uuid) : NULL;
     json_decref(set);
     return uuid;
 }
 
-static const json_t *
-rule_rows(const struct managed_switch *s)
+const json_t *
+managed_switch_rule_rows(const struct managed_switch *s)
 {
     return ef_ovsdb_client_rows(s->client, "Everflow_Rule");
 }
@@ -172,16 +142,17 @@ judge_status(struct managed_switch *s, const json_t *row)
     const char *error = json_string_value(json_object_get(status, "error"));
     char refused[sizeof s->error];
     if (state && !strcmp(state, "error")) {
-        set_state(s, ERROR, error ? error : "the switch reports an error without a reason");
-    } else if (everflow_rules_refused(json_object_get(row, "rules"), rule_rows(s), refused, sizeof refused)) {
-        set_state(s, ERROR, refused);
+        set_state(s, SWITCH_ERROR, error ? error : "the switch reports an error without a reason");
+    } else if (everflow_rules_refused(json_object_get(row, "rules"), managed_switch_rule_rows(s), refused,
+                                      sizeof refused)) {
+        set_state(s, SWITCH_ERROR, refused);
     } else if (!has_bridge(s)) {
         snprintf(refused, sizeof refused,
                  "it has no bridge '%.100s', which the topology names; efctl switch show lists its bridges",
                  s->node->bridge);
-        set_state(s, ERROR, refused);
+        set_state(s, SWITCH_ERROR, refused);
     } else {
-        set_state(s, CONFIGURED, "");
+        set_state(s, SWITCH_CONFIGURED, "");
     }
     json_decref(status);
 }
@@ -243,7 +214,7 @@ judge_row(struct managed_switch *s, const json_t *row)
         judge_status(s, row);
         return;
     }
-    set_state(s, ERROR, disputed);
+    set_state(s, SWITCH_ERROR, disputed);
     if (!event_pending(s->hold, EV_TIMEOUT, NULL)) {
         hold_writes(s, DISPUTE_MS - since_change_ms(s)); /* To look again. */
     }
@@ -254,9 +225,9 @@ static json_t *
 operations(const struct managed_switch *s, const char *uuid, const json_t *row)
 {
     json_t *wanted = json_copy(s->desired), *for_rules = json_array();
-    json_object_set_new(
-        wanted, "rules",
-        everflow_rules_write(s->all_rules, !s->rules, json_object_get(row, "rules"), rule_rows(s), for_rules));
+    json_object_set_new(wanted, "rules",
+                        everflow_rules_write(s->all_rules, !s->rules, json_object_get(row, "rules"),
+                                             managed_switch_rule_rows(s), for_rules));
     json_t *all = row ? everflow_row_update(uuid, wanted) : everflow_row_insert(wanted);
     json_array_extend(all, for_rules);
     json_decref(for_rules);
@@ -268,7 +239,7 @@ static bool
 is_right(const struct managed_switch *s, const json_t *row)
 {
     return row && everflow_row_matches(row, s->desired) &&
-           everflow_rules_match(s->all_rules, !s->rules, json_object_get(row, "rules"), rule_rows(s));
+           everflow_rules_match(s->all_rules, !s->rules, json_object_get(row, "rules"), managed_switch_rule_rows(s));
 }
 
 static void
@@ -278,16 +249,16 @@ reconcile_rows(struct managed_switch *s)
     if (s->released) {
         return;
     }
-    if (!root_row(s)) {
-        set_state(s, ERROR, "the database has no root row; start ovs-vswitchd, or run ovs-vsctl init");
+    if (!managed_switch_root(s)) {
+        set_state(s, SWITCH_ERROR, "the database has no root row; start ovs-vswitchd, or run ovs-vsctl init");
         return;
     }
-    const char *uuid = everflow_row(s, &row);
+    const char *uuid = managed_switch_row(s, &row);
     if (uuid && !row) {
         return; /* The update that brings the row is on its way. */
     }
     if (row && !everflow_row_is_ours(row)) {
-        set_state(s, ERROR,
+        set_state(s, SWITCH_ERROR,
                   "foreign row: its Everflow was configured by someone else; to hand it over: "
                   "ovs-vsctl clear Open_vSwitch . everflow");
         return;
@@ -299,16 +270,16 @@ reconcile_rows(struct managed_switch *s)
         return;
     }
     if (!s->is_active) {
-        set_state(s, CONNECTING, "not as it should be, which the active controller sees to");
+        set_state(s, SWITCH_CONNECTING, "not as it should be, which the active controller sees to");
         return;
     }
     if (was_right) {
         note_change_by_others(s, row);
     }
     if (s->refusal[0]) {
-        set_state(s, ERROR, s->refusal);
+        set_state(s, SWITCH_ERROR, s->refusal);
     } else {
-        set_state(s, CONNECTING, "");
+        set_state(s, SWITCH_CONNECTING, "");
     }
     write_row(s, operations(s, uuid, row));
 }
@@ -328,15 +299,15 @@ reconcile(void *ctx)
         reconcile_rows(s);
         break;
     case EF_OVSDB_CONNECTING:
-        set_state(s, CONNECTING, "");
+        set_state(s, SWITCH_CONNECTING, "");
         break;
     case EF_OVSDB_UNREACHABLE:
         s->refusal[0] = '\0';
         event_del(s->hold); /* A switch that comes back is put right at once. */
-        set_state(s, UNREACHABLE, ef_ovsdb_client_error(s->client));
+        set_state(s, SWITCH_UNREACHABLE, ef_ovsdb_client_error(s->client));
         break;
     case EF_OVSDB_UNSUITABLE:
-        set_state(s, ERROR, ef_ovsdb_client_error(s->client));
+        set_state(s, SWITCH_ERROR, ef_ovsdb_client_error(s->client));
         break;
     }
 }
@@ -432,7 +403,7 @@ managed_switch_release(struct managed_switch *s, void (*done)(void *ctx), void *
 {
     static const struct timeval deadline = {.tv_sec = RELEASE_S};
     json_t *row;
-    const char *uuid = everflow_row(s, &row);
+    const char *uuid = managed_switch_row(s, &row);
     s->released = done;
     s->released_ctx = ctx;
     event_del(s->hold);
@@ -483,201 +454,4 @@ managed_switch_set_rules(struct managed_switch *s, json_t *rules)
     json_array_extend(s->all_rules, s->set_rules);
     s->was_right = false; /* Nobody else has changed the row. */
     reconcile(s);
-}
-
-/* --- Whether it lives --------------------------------------------------------- */
-
-enum { LIFE_MS = 3000, LIFE_AGAIN_MS = 30000 };
-
-static json_int_t
-root_number(const struct managed_switch *s, const char *column)
-{
-    return json_integer_value(json_object_get(root_row(s), column));
-}
-
-static void
-on_asked(void *ctx, const char *error)
-{
-    struct managed_switch *s = ctx;
-    if (s->asked.ns && !error) {
-        s->asked_cfg = root_number(s, "next_cfg");
-    }
-}
-
-static void
-ask_for_life(struct managed_switch *s)
-{
-    s->asked = ef_time_mono();
-    s->asked_cfg = -1;
-    if (managed_switch_is_reached(s)) {
-        json_t *add = json_pack("[{s:s, s:s, s:[], s:[[s, s, i]]}]", "op", "mutate", "table", "Open_vSwitch", "where",
-                                "mutations", "next_cfg", "+=", 1);
-        ef_ovsdb_client_transact(s->client, add, on_asked, s);
-    }
-}
-
-enum switch_life
-managed_switch_check(struct managed_switch *s)
-{
-    if (!s->asked.ns) {
-        ask_for_life(s);
-    }
-    int64_t ms = ef_time_diff_ns(ef_time_mono(), s->asked) / EF_NS_PER_MS;
-    bool answered = s->asked_cfg >= 0 && root_number(s, "cur_cfg") >= s->asked_cfg;
-    if (answered && ms > LIFE_AGAIN_MS) {
-        s->asked.ns = 0; /* The answer is old. */
-    }
-    return answered ? SWITCH_ALIVE : ms < LIFE_MS ? SWITCH_ASKED : SWITCH_DEAD;
-}
-
-void
-managed_switch_forget_check(struct managed_switch *s)
-{
-    s->asked.ns = 0;
-}
-
-bool
-managed_switch_is_reached(const struct managed_switch *s)
-{
-    return ef_ovsdb_client_state(s->client) == EF_OVSDB_READY;
-}
-
-/* --- Being looked at ------------------------------------------------------ */
-
-bool
-managed_switch_is_configured(const struct managed_switch *s)
-{
-    return s->state == CONFIGURED;
-}
-
-const char *
-managed_switch_name(const struct managed_switch *s)
-{
-    return s->node->name;
-}
-
-enum rule_state
-managed_switch_rule_state(const struct managed_switch *s, const char *name, char *why, size_t size)
-{
-    json_t *row;
-    everflow_row(s, &row);
-    json_t *status = ef_ovsdb_map_object(everflow_rules_status(json_object_get(row, "rules"), rule_rows(s), name));
-    const char *state = json_string_value(json_object_get(status, "state"));
-    const char *error = json_string_value(json_object_get(status, "error"));
-    enum rule_state said = !state ? RULE_PENDING : strcmp(state, "error") ? RULE_INSTALLED : RULE_REFUSED;
-    if (said == RULE_REFUSED) {
-        snprintf(why, size, "%s", error ? error : "without a reason");
-    }
-    json_decref(status);
-    return said;
-}
-
-uint64_t
-managed_switch_writes(const struct managed_switch *s)
-{
-    return s->n_writes;
-}
-
-uint64_t
-managed_switch_refusals(const struct managed_switch *s)
-{
-    return s->n_refusals;
-}
-
-json_t *
-managed_switch_statistics(const struct managed_switch *s)
-{
-    json_t *row;
-    everflow_row(s, &row);
-    return everflow_row_show_map(row, "statistics");
-}
-
-uint64_t
-managed_switch_drifts(const struct managed_switch *s)
-{
-    return s->n_drifts;
-}
-
-static json_t *
-drift_show(const struct managed_switch *s)
-{
-    char last[EF_TIME_TEXT_SIZE];
-    return json_pack("{s:I, s:s?, s:s?}", "count", (json_int_t) s->n_drifts, "last",
-                     s->n_drifts ? ef_time_format(s->drifted, last) : NULL, "what", s->n_drifts ? s->drift : NULL);
-}
-
-/* The names of the ports whose UUIDs `set` has. */
-static json_t *
-port_names(const struct managed_switch *s, const json_t *set)
-{
-    json_t *names = json_array(), *uuids = ef_ovsdb_set_elements(set), *element;
-    const json_t *ports = ef_ovsdb_client_rows(s->client, "Port");
-    size_t i;
-    json_array_foreach(uuids, i, element)
-    {
-        const char *uuid = ef_ovsdb_uuid(element);
-        json_t *name = uuid ? json_object_get(json_object_get(ports, uuid), "name") : NULL;
-        if (json_is_string(name)) {
-            json_array_append(names, name);
-        }
-    }
-    json_decref(uuids);
-    return names;
-}
-
-json_t *
-managed_switch_discovered(const struct managed_switch *s)
-{
-    json_t *root = root_row(s), *bridges = json_array(), *bridge;
-    const char *uuid;
-    json_object_foreach(ef_ovsdb_client_rows(s->client, "Bridge"), uuid, bridge)
-    {
-        json_t *shown = json_pack("{s:O?, s:O?}", "name", json_object_get(bridge, "name"), "datapath_type",
-                                  json_object_get(bridge, "datapath_type"));
-        json_object_set_new(shown, "ports", port_names(s, json_object_get(bridge, "ports")));
-        json_array_append_new(bridges, shown);
-    }
-    json_t *version = ef_ovsdb_set_elements(json_object_get(root, "ovs_version"));
-    json_t *ids = ef_ovsdb_map_object(json_object_get(root, "external_ids"));
-    json_t *all = json_pack("{s:O?, s:O?, s:o}", "ovs_version", json_array_get(version, 0), "hostname",
-                            json_object_get(ids, "hostname"), "bridges", bridges);
-    json_decref(version);
-    json_decref(ids);
-    return all;
-}
-
-json_t *
-managed_switch_show(const struct managed_switch *s)
-{
-    char since[EF_TIME_TEXT_SIZE];
-    json_t *row;
-    everflow_row(s, &row);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s, s:o, s:o, s:o, s:o, s:o}", "name", s->node->name, "address",
-                     s->node->loopback, "ovsdb", s->node->ovsdb, "state", state_names[s->state], "error",
-                     s->error[0] ? s->error : NULL, "since", ef_time_format(s->since, since), "config",
-                     row ? everflow_row_show(row) : json_null(), "statistics", everflow_row_show_map(row, "statistics"),
-                     "status", everflow_row_show_map(row, "status"), "rules",
-                     everflow_rules_show(json_object_get(row, "rules"), rule_rows(s)), "drift", drift_show(s));
-}
-
-/* An optional value: a set of at most one. */
-static json_t *
-only_element(const json_t *row, const char *column)
-{
-    json_t *set = ef_ovsdb_set_elements(json_object_get(row, column)), *value = json_incref(json_array_get(set, 0));
-    json_decref(set);
-    return value;
-}
-
-json_t *
-managed_switch_ports(const struct managed_switch *s)
-{
-    json_t *list = json_array(), *row;
-    const char *uuid;
-    json_object_foreach(ef_ovsdb_client_rows(s->client, "Interface"), uuid, row)
-    {
-        json_array_append_new(list, json_pack("{s:O?, s:o*, s:o*}", "name", json_object_get(row, "name"), "number",
-                                              only_element(row, "ofport"), "link", only_element(row, "link_state")));
-    }
-    return list;
 }
