@@ -81,6 +81,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/rule_sets_kept.c controller/rule_sets_kept.h \
 	controller/shedding.c controller/shedding.h \
 	controller/state.c controller/state.h \
+	controller/state_copy.c controller/state_copy.h \
 	controller/state_operations.c controller/state_operations.h \
 	controller/state_tables.c controller/state_tables.h \
 	controller/statistics.h \

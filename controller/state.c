@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The controller's state: its copy in memory, changes on their way, and who is
+/* The controller's state: following the database, changes on their way, and who is
  * active; see state.h. */
 #include <config.h>
 
@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "controller/state_copy.h"
 #include "controller/state_operations.h"
 #include "controller/text.h"
 #include "net/ovsdb_client.h"
@@ -23,14 +24,6 @@
 enum { PROBE_MS = 1000, BACKOFF_MIN_MS = 50, BACKOFF_MAX_MS = 250 };
 
 static const char lock_name[] = "everflow_controller", active_key[] = "active";
-
-/* One table's copy. */
-struct table {
-    json_t *documents; /* {key: document} */
-    json_t *owners;    /* {key: UUID of the row it is from} */
-    json_t *keys;      /* {UUID: key} */
-    json_t *touched;   /* {key: document before, or null}, to be told. */
-};
 
 struct watcher {
     TAILQ_ENTRY(watcher) next;
@@ -58,100 +51,13 @@ struct state_store {
     struct event_base *base;
     struct ef_ovsdb_client *client; /* NULL: memory only. */
     const char *self;
-    struct table tables[STATE_N_TABLES];
+    struct state_copy tables[STATE_N_TABLES];
     TAILQ_HEAD(, watcher) watchers;
     TAILQ_HEAD(, change) changes;
     bool is_ready;  /* The rows are those of the database now. */
     bool was_ready; /* Some time before. */
     bool is_active, is_activating;
 };
-
-/* --- The copy ----------------------------------------------------------------- */
-
-static void
-table_init(struct table *t)
-{
-    *t = (struct table){json_object(), json_object(), json_object(), json_object()};
-}
-
-static void
-table_deinit(struct table *t)
-{
-    json_decref(t->documents);
-    json_decref(t->owners);
-    json_decref(t->keys);
-    json_decref(t->touched);
-}
-
-/* Remembers what `key` was before the first of the changes to be told. */
-static void
-touch(struct table *t, const char *key)
-{
-    if (!json_object_get(t->touched, key)) {
-        json_t *before = json_object_get(t->documents, key);
-        json_object_set(t->touched, key, before ? before : json_null());
-    }
-}
-
-static void
-keep_document(struct table *t, const char *key, json_t *document)
-{
-    touch(t, key);
-    if (document) {
-        json_object_set(t->documents, key, document);
-    } else {
-        json_object_del(t->documents, key);
-    }
-}
-
-/* A replaced row is a new row, and which of both is told first is not certain. */
-static void
-drop_row(struct table *t, const char *uuid)
-{
-    json_t *key = json_object_get(t->keys, uuid);
-    const char *owner = key ? json_string_value(json_object_get(t->owners, json_string_value(key))) : NULL;
-    if (owner && !strcmp(owner, uuid)) {
-        keep_document(t, json_string_value(key), NULL);
-        json_object_del(t->owners, json_string_value(key));
-    }
-    json_object_del(t->keys, uuid);
-}
-
-static void
-take_row(struct table *t, const char *table_name, const char *uuid, const json_t *row)
-{
-    const char *key = json_string_value(json_object_get(row, "key"));
-    const char *text = json_string_value(json_object_get(row, "document"));
-    json_t *document = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
-    drop_row(t, uuid);
-    if (key && json_is_object(document)) {
-        json_object_set_new(t->keys, uuid, json_string(key));
-        json_object_set_new(t->owners, key, json_string(uuid));
-        keep_document(t, key, document);
-    } else {
-        ef_log_warn("state", "%s %s: its document is no JSON object; it is left alone", table_name, uuid);
-    }
-    json_decref(document);
-}
-
-static void
-take_table(struct state_store *s, enum state_table table)
-{
-    struct table *t = &s->tables[table];
-    const char *key, *uuid;
-    json_t *value, *rows = ef_ovsdb_client_rows(s->client, state_tables[table].name);
-    json_object_foreach(t->documents, key, value)
-    {
-        touch(t, key);
-    }
-    json_object_clear(t->documents);
-    json_object_clear(t->owners);
-    json_object_clear(t->keys);
-    json_object_foreach(rows, uuid, value)
-    {
-        take_row(t, state_tables[table].name, uuid, value);
-    }
-}
 
 /* --- Telling ------------------------------------------------------------------ */
 
@@ -172,22 +78,13 @@ static void
 tell_changes(struct state_store *s)
 {
     for (enum state_table table = 0; table < STATE_N_TABLES; table++) {
-        struct table *t = &s->tables[table];
-        if (!json_object_size(t->touched)) {
-            continue;
-        }
         const char *key;
-        json_t *before, *touched = t->touched;
-        t->touched = json_object();
-        json_object_foreach(touched, key, before)
+        json_t *document, *changes = state_copy_changes(&s->tables[table]);
+        json_object_foreach(changes, key, document)
         {
-            json_t *now = json_incref(json_object_get(t->documents, key));
-            if (now ? !json_equal(now, before) : !json_is_null(before)) {
-                tell_row(s, table, key, now);
-            }
-            json_decref(now);
+            tell_row(s, table, key, json_is_null(document) ? NULL : document);
         }
-        json_decref(touched);
+        json_decref(changes);
     }
 }
 
@@ -256,7 +153,8 @@ on_database_changed(void *ctx)
     if (!was_ready) {
         ef_log_info("state", "follows %s", ef_ovsdb_client_remote(s->client));
         for (enum state_table table = 0; table < STATE_N_TABLES; table++) {
-            take_table(s, table);
+            const char *name = state_tables[table].name;
+            state_copy_take_all(&s->tables[table], name, ef_ovsdb_client_rows(s->client, name));
         }
     }
     tell_changes(s);
@@ -275,9 +173,9 @@ on_row_changed(void *ctx, const char *table_name, const char *uuid, json_t *row)
     for (enum state_table table = 0; table < STATE_N_TABLES; table++) {
         if (!strcmp(state_tables[table].name, table_name)) {
             if (row) {
-                take_row(&s->tables[table], table_name, uuid, row);
+                state_copy_take_row(&s->tables[table], table_name, uuid, row);
             } else {
-                drop_row(&s->tables[table], uuid);
+                state_copy_drop_row(&s->tables[table], uuid);
             }
         }
     }
@@ -340,7 +238,7 @@ on_deadline(evutil_socket_t fd, short what, void *arg)
     } else if (c->state->client) {
         answer(c, state_refuses(c->state, why, sizeof why) ? why : "the role has just changed; repeat it");
     } else {
-        keep_document(&c->state->tables[c->table], c->key, c->document);
+        state_copy_keep(&c->state->tables[c->table], c->key, c->document);
         tell_changes(c->state);
         answer(c, NULL);
     }
@@ -532,7 +430,7 @@ state_create(struct event_base *base, const struct state_config *config, struct 
     TAILQ_INIT(&s->watchers);
     TAILQ_INIT(&s->changes);
     for (enum state_table table = 0; table < STATE_N_TABLES; table++) {
-        table_init(&s->tables[table]);
+        state_copy_init(&s->tables[table]);
     }
     int rc = config->database ? create_client(s, config, err) : 0;
     if (rc) {
@@ -560,7 +458,7 @@ state_destroy(struct state_store *s)
         free(w);
     }
     for (enum state_table table = 0; table < STATE_N_TABLES; table++) {
-        table_deinit(&s->tables[table]);
+        state_copy_deinit(&s->tables[table]);
     }
     free(s);
 }
