@@ -61,14 +61,20 @@ text_member(const json_t *document, const char *key)
     return json_string_value(json_object_get(document, key));
 }
 
+static void
+read_acknowledgement(struct alert *a, const json_t *document)
+{
+    a->acknowledged = time_member(document, "acknowledged");
+    alert_copy_text(a->acknowledged_by, sizeof a->acknowledged_by, text_member(document, "acknowledged_by"));
+}
+
 /* How far it has come, which a person may have said. */
 static void
 read_state(struct alert *a, const json_t *document)
 {
     a->state = (enum alert_state) find_name(alert_state_names, text_member(document, "state"));
-    a->acknowledged = time_member(document, "acknowledged");
+    read_acknowledgement(a, document);
     a->resolved = time_member(document, "resolved");
-    alert_copy_text(a->acknowledged_by, sizeof a->acknowledged_by, text_member(document, "acknowledged_by"));
     alert_copy_text(a->resolved_why, sizeof a->resolved_why, text_member(document, "resolved_why"));
 }
 
@@ -183,13 +189,14 @@ on_kept(void *ctx, const char *error)
 {
     struct waiting *w = ctx;
     struct alert *a = alerts_find(w->kept->alerts, text_member(w->document, "id"));
-    if (!error && a && a->state != ALERT_RESOLVED) { /* It may have been resolved meanwhile. */
-        read_state(a, w->document);
+    if (!error && a) {
+        if (a->state == ALERT_RESOLVED) { /* Meanwhile, by itself; who acknowledged it is to be known all the same. */
+            read_acknowledgement(a, w->document);
+        } else {
+            read_state(a, w->document);
+        }
         alert_tell(a);
         alerts_kept_changed(w->kept, a);
-        if (a->state == ALERT_RESOLVED) {
-            ef_log_info("alerts", "%s %s is resolved: %s", a->kind, a->subject, a->resolved_why);
-        }
     }
     w->done(w->ctx, error ? NULL : w->document, error);
     waiting_free(w);
