@@ -171,16 +171,25 @@ the_pattern_is_the_rule(void **state)
         const char *next, *text;
         bool beyond_link;
     } cases[] = {
-        {{"spine1", "leaf3", 0, 0, NULL, NULL, NULL, 0}, "leaf3", "all packets", false},
-        {{"leaf1", "spine2", 0, 0, NULL, NULL, NULL, 0}, "spine2", "all packets", false},
-        {{"leaf1", "spine1", 443, 0, NULL, NULL, NULL, 0}, "spine1", "packets to port 443", false},
-        {{"leaf1", "spine2", 0, PROBE_FLOW_TCP, NULL, NULL, NULL, 0}, "spine2", "all TCP packets", false},
-        {{"spine2", "leaf3", 443, PROBE_FLOW_TCP, NULL, NULL, NULL, 0}, "leaf3", "TCP packets to port 443", false},
-        {{"spine1", "leaf3", 0, 0, "10.1.0.11", NULL, NULL, 0}, "leaf3", "packets from 10.1.0.11", false},
-        {{"spine1", "leaf3", 443, 0, NULL, "10.1.0.", NULL, 0}, "leaf3", "packets from 10.1.0.0/24 to port 443", false},
-        {{"leaf1", "spine2", 0, 0, NULL, NULL, "10.3.0.11", 0}, "spine2", "packets to 10.3.0.11", false},
-        {{"spine1", NULL, 0, 0, NULL, NULL, NULL, 0}, "leaf3", "all packets", true},
-        {{"spine1", "leaf3", 0, 0, NULL, NULL, NULL, 700}, "leaf3", "packets of more than 72 to 1399 bytes", false},
+        {{.at = "spine1", .next = "leaf3"}, "leaf3", "all packets", false},
+        {{.at = "leaf1", .next = "spine2"}, "spine2", "all packets", false},
+        {{.at = "leaf1", .next = "spine1", .dst_port = 443}, "spine1", "packets to port 443", false},
+        {{.at = "leaf1", .next = "spine2", .proto = PROBE_FLOW_TCP}, "spine2", "all TCP packets", false},
+        {{.at = "spine2", .next = "leaf3", .dst_port = 443, .proto = PROBE_FLOW_TCP},
+         "leaf3",
+         "TCP packets to port 443",
+         false},
+        {{.at = "spine1", .next = "leaf3", .src = "10.1.0.11"}, "leaf3", "packets from 10.1.0.11", false},
+        {{.at = "spine1", .next = "leaf3", .dst_port = 443, .src_prefix = "10.1.0."},
+         "leaf3",
+         "packets from 10.1.0.0/24 to port 443",
+         false},
+        {{.at = "leaf1", .next = "spine2", .dst = "10.3.0.11"}, "spine2", "packets to 10.3.0.11", false},
+        {{.at = "spine1"}, "leaf3", "all packets", true},
+        {{.at = "spine1", .next = "leaf3", .longer_than = 700},
+         "leaf3",
+         "packets of more than 72 to 1399 bytes",
+         false},
         {{.at = "spine1", .next = "leaf3", .shorter_than = 300}, "leaf3", "packets of less than 1400 bytes", false},
         {{.at = "leaf1", .next = "spine2", .dst_prefix = "10.3.0."}, "spine2", "packets to 10.3.0.0/24", false},
         {{.at = "leaf1", .next = "spine1", .proto = PROBE_FLOW_TCP, .dst_port = 443, .dst_prefix = "10.3.0."},
@@ -271,7 +280,7 @@ a_prefix_has_all_and_nothing_else(void **state)
 static void
 no_link_is_named_where_all_ways_drop(void **state)
 {
-    static const struct rule rule = {"leaf1", NULL, 443, 0, NULL, NULL, NULL, 0};
+    static const struct rule rule = {.at = "leaf1", .dst_port = 443};
     struct drop_pattern p;
     char text[256];
     diagnose(&p, &rule);
