@@ -111,6 +111,12 @@ add_switches(struct ef_metrics *m, const struct controller *c)
         const struct managed_switch *s = c->switches[i];
         ef_metrics_value(m, managed_switch_is_configured(s), "switch", managed_switch_name(s), NULL);
     }
+    ef_metrics_family(m, "everflow_switch_drifts_total", "counter",
+                      "how often others changed what the controller had configured");
+    for (size_t i = 0; i < c->n_switches; i++) {
+        ef_metrics_value(m, (double) managed_switch_drifts(c->switches[i]), "switch",
+                         managed_switch_name(c->switches[i]), NULL);
+    }
     ef_metrics_family(m, "everflow_switch_statistics_total", "counter", "statistics of table Everflow, by counter");
     for (size_t i = 0; i < c->n_switches; i++) {
         json_t *statistics = managed_switch_statistics(c->switches[i]), *value;

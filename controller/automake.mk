@@ -32,6 +32,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/debug_match.c controller/debug_match.h \
 	controller/debug_settings.c controller/debug_settings.h \
 	controller/document.c controller/document.h \
+	controller/drift_watch.c controller/drift_watch.h \
 	controller/drop_app.c controller/drop_app.h controller/drop_run.c controller/drop_run.h \
 	controller/drop_place.c controller/drop_place.h controller/drop_persistence.c controller/drop_persistence.h \
 	controller/drop_rate.c controller/drop_rate.h controller/drop_class.c controller/drop_class.h \

@@ -25,6 +25,7 @@ struct diagnoses;
 struct diagnoses_kept;
 struct probe_orders;
 struct switch_watch;
+struct drift_watch;
 struct watchers;
 struct rule_sets;
 struct rule_sets_kept;
@@ -55,6 +56,7 @@ struct controller {
     struct collection *collection;     /* NULL: without probers nobody asks. */
     struct watchers *watchers;         /* NULL: all are off. */
     struct switch_watch *switch_watch; /* NULL: off. */
+    struct drift_watch *drift_watch;   /* NULL: off. */
     struct probe_budget probe_budget;  /* Of all diagnoses together. */
     struct counter_keeper *counter_keeper;
     struct steering *steering;

@@ -22,6 +22,7 @@
 #include "controller/corrupt_watch.h"
 #include "controller/counter_keeper.h"
 #include "controller/diagnoses_kept.h"
+#include "controller/drift_watch.h"
 #include "controller/ecmp_watch.h"
 #include "controller/link_watch.h"
 #include "controller/probe_orders.h"
@@ -248,6 +249,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
         c->link_watch = link_watch_start(c);
         c->ecmp_watch = ecmp_watch_start(c);
         c->switch_watch = switch_watch_start(c);
+        c->drift_watch = drift_watch_start(c);
         c->rdma_watch = rdma_watch_start(c);
         c->corrupt_watch = corrupt_watch_start(c);
         c->webhooks = webhooks_start(c);
@@ -262,6 +264,7 @@ stop(struct controller *c, struct ef_control *control)
     ef_http_server_destroy(c->http);
     watchers_stop(c->watchers);
     switch_watch_stop(c->switch_watch);
+    drift_watch_stop(c->drift_watch);
     collection_stop(c->collection);
     diagnoses_kept_destroy(c->diagnoses_kept);
     diagnoses_destroy(c->diagnoses); /* They use the next three. */

@@ -184,6 +184,8 @@ shows() { # JQ_CONDITION: of switch s2, as c1 says
     wait_until 2 shows '.drift.count == 1 and .drift.what == "truncate" and .config.truncate == 0'
     vsctl s2 clear Open_vSwitch . everflow
     wait_until 2 shows '.drift.count == 2 and .drift.what == "the row was removed" and .state == "configured"'
+    wait_until 5 drift_is_told "s2 open 2"
+    ask c1 /metrics | grep -qF 'everflow_switch_drifts_total{switch="s2"} 2'
     efctl switch show s2 | grep -q '^changed by others *2 times, last .*: the row was removed'
     efctl switch | grep -q '^s2 '
     # After everybody's death it is still managed.
@@ -204,6 +206,10 @@ shows() { # JQ_CONDITION: of switch s2, as c1 says
     run -1 efctl switch remove s1
     [[ "$output" == *"is in the topology file"* ]]
     wait_until 5 is_switch c1 configured
+}
+
+drift_is_told() { # What there is of alerts about it
+    [ "$(ask c1 '/v1/alerts?kind=drift' | jq -r '.alerts[] | [.subject, .state, .evidence.drift.count] | join(" ")')" = "$1" ]
 }
 
 row_is_gone() { [ "$(vsctl "$1" get Open_vSwitch . everflow)" = "[]" ]; }
