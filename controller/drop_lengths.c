@@ -35,6 +35,7 @@ on_lengths(void *ctx)
             p->passes_length = length;
         }
     }
+    drop_tell_so_far(a);
     drop_lengths_start(a);
 }
 
