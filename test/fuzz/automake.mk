@@ -110,3 +110,17 @@ test_fuzz_fuzz_probe_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPU
 test_fuzz_fuzz_probe_LDADD = guided-prober/libprober.a $(EF_LIBS)
 test_fuzz_fuzz_probe_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 EXTRA_DIST += test/fuzz/corpus/probe
+
+FUZZ_TARGETS += test/fuzz/fuzz_ovsdb_update
+test_fuzz_fuzz_ovsdb_update_SOURCES = test/fuzz/fuzz_ovsdb_update.c $(FUZZ_DRIVER)
+test_fuzz_fuzz_ovsdb_update_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/ovsdb_update"'
+test_fuzz_fuzz_ovsdb_update_LDADD = controller/libcontroller.a $(EF_LIBS) -lm
+test_fuzz_fuzz_ovsdb_update_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/ovsdb_update
+
+FUZZ_TARGETS += test/fuzz/fuzz_requests
+test_fuzz_fuzz_requests_SOURCES = test/fuzz/fuzz_requests.c $(FUZZ_DRIVER)
+test_fuzz_fuzz_requests_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/requests"'
+test_fuzz_fuzz_requests_LDADD = controller/libcontroller.a reshuffler/libreshuffler.a $(EF_LIBS) -lm
+test_fuzz_fuzz_requests_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/requests

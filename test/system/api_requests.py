@@ -26,6 +26,7 @@ class Ask:
     until: Optional[Callable] = None  # The answer that is waited for; with `waits`.
     waits: bool = False  # Asked again until it is answered so.
     times: int = 1  # Or so often at most, one after the other.
+    is_over_budget: bool = False  # After so many others that no more may be asked.
     streams: int = 0  # While so many others make the same request and stay.
     headers: dict = field(default_factory=dict)
 
