@@ -10,8 +10,8 @@
 #include "base/util.h"
 #include "controller/chi_square.h"
 
-enum { CLASS_LEAST = 12 };
-static const double class_p = 1e-3, rest_p = 1e-3, least_excess = 1.3;
+enum { CLASS_LEAST = 12, REST_LEAST = 20 };
+static const double class_p = 1e-3, rest_p = 0.05, least_excess = 1.3;
 
 /* --- Judging -------------------------------------------------------------- */
 
@@ -67,7 +67,8 @@ judge_classes(struct ecmp_finding *x)
             rest[j] += class->flows[j];
         }
     }
-    x->is_some = n_uneven && n_rest && sum_of(rest, x->n_ways) >= CLASS_LEAST &&
+    /* Few flows of what is just as uneven may look even. */
+    x->is_some = n_uneven && n_rest && sum_of(rest, x->n_ways) >= REST_LEAST &&
                  (chi_square_even(rest, x->n_ways) > rest_p || !is_lopsided(rest, x->n_ways));
 }
 

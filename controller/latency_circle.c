@@ -4,18 +4,16 @@
 
 #include "controller/latency_circle.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "controller/controller.h"
 #include "controller/link_probes.h"
+#include "controller/link_ranks.h"
 #include "controller/topology_links.h"
 
 enum { N_PROBES = 150, INTERVAL_MS = 8 };
-/* Two ways around are not quite alike without a fault, either. */
-static const double least_difference_us = 100;
 
 struct latency_circle {
     const char *a, *b;
@@ -124,8 +122,8 @@ latency_circle_sender(const struct latency_circle *circle, char *why, size_t siz
         return NULL;
     }
     double x = circle->is_queue ? there.p90_us : there.floor_us, y = circle->is_queue ? back.p90_us : back.floor_us;
-    double least = fmax(circle->us / 2, least_difference_us);
-    const char *sender = x - y > least ? circle->a : y - x > least ? circle->b : NULL;
+    int direction = link_rank_direction(&there, &back, circle->us, circle->is_queue);
+    const char *sender = direction > 0 ? circle->a : direction < 0 ? circle->b : NULL;
     snprintf(why, size, "around the circle it takes %.0f us with %s > %s, %.0f us with %s > %s: %s%s", x, circle->a,
              circle->b, y, circle->b, circle->a, sender ? sender : "both directions alike, or not clear",
              sender ? " sends what is held back" : "");

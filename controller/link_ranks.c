@@ -13,6 +13,8 @@
 
 static const double mad_to_deviation = 1.4826, least_noise_us = 2;
 static const double slow_factor = 4, queue_factor = 6, queue_least_us = 1000;
+/* Two ways around are not quite alike without a fault, either. */
+static const double direction_least_us = 100;
 /* A floor is known better than those of the blocks that it was measured in. */
 static const double blocks_of_noise = ROUND_TRIPS_BLOCKS;
 
@@ -227,6 +229,17 @@ double
 link_rank_noise_floor_us(const struct link_rank *rank)
 {
     return fmax(link_rank_least_us(rank), slow_factor * rank->noise_us);
+}
+
+int
+link_rank_direction(const struct round_trips_summary *there, const struct round_trips_summary *back, double us,
+                    bool is_queue)
+{
+    double more = is_queue ? there->p90_us - back->p90_us : there->floor_us - back->floor_us;
+    double noise = hypot(fmax(there->noise_us, 0), fmax(back->noise_us, 0)) / sqrt(blocks_of_noise);
+    double least = fmax(fmax(us / 2, direction_least_us), is_queue ? 0 : slow_factor * noise);
+    bool is_plausible = is_queue || fabs(more) <= 2 * us + slow_factor * noise;
+    return !is_plausible || fabs(more) < least ? 0 : more > 0 ? 1 : -1;
 }
 
 double

@@ -73,6 +73,12 @@ double link_rank_noise_floor_us(const struct link_rank *rank);
  * as much as that of the others, which on a busy machine is milliseconds itself. */
 bool link_rank_has_queue(const struct link_rank *rank);
 
+/* In which direction is what a link adds (`us`, to all or, `is_queue`, to the slowest tenth)? Of round
+ * trips `there`, which cross it one way, and `back`, which cross it the other way: 1: there, -1:
+ * back, 0: both, or it is not clear, as the difference is not far from the noise or not that of `us`. */
+int link_rank_direction(const struct round_trips_summary *there, const struct round_trips_summary *back, double us,
+                        bool is_queue);
+
 /* The least delay worth a verdict: 30 us where history is known, otherwise 60,
  * for links are not that alike. */
 double link_rank_least_us(const struct link_rank *rank);

@@ -191,6 +191,27 @@ a_prefix_among_others(void **state)
     json_decref(document);
 }
 
+/* Of few flows to a prefix, two went the other way: it is not therefore even. */
+static void
+few_flows_tell_no_class(void **state)
+{
+    struct ecmp_finding x = {.at = "leaf1",
+                             .n_ways = 2,
+                             .ways = {{"spine1", 34}, {"spine2", 2}},
+                             .flows = 36,
+                             .n_classes = 3,
+                             .classes = {{.dst = "leaf2", .flows = {12, 0}},
+                                         {.dst = "leaf3", .flows = {12, 0}},
+                                         {.dst = "leaf4", .flows = {10, 2}}}};
+    ecmp_finding_judge(&x);
+    assert_true(x.classes[0].is_uneven && x.classes[1].is_uneven && !x.classes[2].is_uneven);
+    assert_false(x.is_some);
+    x.classes[2].flows[0] = 14;
+    x.classes[2].flows[1] = 12;
+    ecmp_finding_judge(&x);
+    assert_true(x.is_some);
+}
+
 static void
 only_some_prefixes(void **state)
 {
@@ -275,6 +296,7 @@ main(void)
         cmocka_unit_test(a_skewed_switch),
         cmocka_unit_test(only_what_is_now_counts),
         cmocka_unit_test(a_prefix_among_others),
+        cmocka_unit_test(few_flows_tell_no_class),
         cmocka_unit_test(only_some_prefixes),
         cmocka_unit_test(nonsense),
         cmocka_unit_test(what_is_not_seen_is_not_uneven),

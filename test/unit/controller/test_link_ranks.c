@@ -218,6 +218,29 @@ a_busy_machine_is_no_queue(void **state)
 }
 
 static void
+the_direction(void **state)
+{
+    static const struct {
+        double there, back, noise, us;
+        int direction;
+    } cases[] = {
+        {1500, 500, 30, 1000, 1},  {500, 1500, 30, 1000, -1}, /* It is there, back. */
+        {1500, 1500, 30, 1000, 0},                            /* In both. */
+        {700, 520, 20, 200, 1},    {560, 500, 10, 50, 0},     /* Ways differ by as much as 50 us anyway. */
+        {700, 520, 150, 200, 0},                              /* The noise is as great, */
+        {1500, 500, 30, 200, 0},                              /* or the difference is of something else. */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct round_trips_summary there = {.n = 150, .floor_us = cases[i].there, .noise_us = cases[i].noise},
+                                   back = {.n = 150, .floor_us = cases[i].back, .noise_us = cases[i].noise};
+        assert_int_equal(link_rank_direction(&there, &back, cases[i].us, false), cases[i].direction);
+    }
+    struct round_trips_summary there = {.n = 150, .p90_us = 9000, .noise_us = 500}, back = {.n = 150, .p90_us = 900};
+    assert_int_equal(link_rank_direction(&there, &back, 8000, true), 1);
+    assert_int_equal(link_rank_direction(&back, &there, 8000, true), -1);
+}
+
+static void
 too_few_say_nothing(void **state)
 {
     struct link_rank ranks[N];
@@ -278,6 +301,7 @@ main(void)
         cmocka_unit_test(a_queue_is_told_from_a_delay),
         cmocka_unit_test(what_one_end_sees_is_no_link),
         cmocka_unit_test(a_busy_machine_is_no_queue),
+        cmocka_unit_test(the_direction),
         cmocka_unit_test(too_few_say_nothing),
         cmocka_unit_test(links_of_a_topology),
     };
