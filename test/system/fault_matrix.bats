@@ -73,3 +73,14 @@ print(plan.time_left([("none", 2), ("loop", 2), ("delay", 1)], results), plan.ti
     run -0 --separate-stderr "$matrix/table.py" --times "$results"
     [ "${lines[2]}" = "| 2x4 | loop | 3 | 8.0 | add 1.0, verdict 7.0 |" ]
 }
+
+@test "of two matrices the second one leaves the first alone" {
+    export MATRIX_LOCK=$BATS_TEST_TMPDIR/lock
+    flock -F "$MATRIX_LOCK" sleep 60 3>&- &
+    local holder=$!
+    locked() { ! flock -n "$MATRIX_LOCK" true; }
+    for _ in $(seq 100); do ! locked || break; sleep 0.1; done
+    run -1 "$matrix/run"
+    kill "$holder"
+    [ "$output" = "fault-matrix: another one runs ($MATRIX_LOCK); wait for its end" ]
+}
