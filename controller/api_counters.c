@@ -13,10 +13,14 @@
 
 #include "controller/ask_analyzers.h"
 #include "controller/counter_keeper.h"
+#include "controller/switch_names.h"
 #include "net/http_query.h"
 
 enum { MAX_NAME = 200 };
-static const char *const time_params[] = {"start", "end", NULL};
+/* The analyzers' intervals are of so many seconds; "step" is several of them. */
+enum { INTERVAL_S = 10, MAX_STEP_S = 86400 };
+static const char *const time_params[] = {"start", "end", NULL}, *const counter_params[] = {"start", "end", "step",
+                                                                                            NULL};
 
 /* --- Sums ------------------------------------------------------------------------ */
 
@@ -193,6 +197,23 @@ on_counter_added(void *ctx, int status, json_t *answer)
               change);
 }
 
+/* Puts addresses in place of the names of switches. False if it is no filter: replied. */
+static bool
+name_no_switches(const struct controller *c, struct ef_http_request *http, json_t *document)
+{
+    struct ef_error err = EF_ERROR_INIT;
+    char *plain;
+    if (switch_names_compile(c, json_string_value(json_object_get(document, "filter")), EF_FILTER_ANY, &plain, &err)) {
+        ef_http_reply_error(http, 400, "bad_filter", err.offset, "%s", err.text);
+        return false;
+    }
+    if (plain) {
+        json_object_set_new(document, "filter", json_string(plain));
+    }
+    free(plain);
+    return true;
+}
+
 static void
 add_counter(struct ef_http_request *http, void *ctx)
 {
@@ -202,6 +223,10 @@ add_counter(struct ef_http_request *http, void *ctx)
     json_t *document = json_loadb(body, len, JSON_REJECT_DUPLICATES, NULL);
     if (!document) {
         ef_http_reply_error(http, 400, "bad_request", -1, "the body is not JSON");
+        return;
+    }
+    if (!name_no_switches(c, http, document)) {
+        json_decref(document);
         return;
     }
     const char *name = json_string_value(json_object_get(document, "name"));
@@ -230,13 +255,86 @@ check_name(struct ef_http_request *http, const char *name)
     return true;
 }
 
+/* The values of `step_s` seconds, counted from 1970, together. */
+static json_t *
+join_values(const json_t *values, int64_t step_s)
+{
+    json_t *joined = json_array(), *part;
+    size_t i;
+    json_array_foreach((json_t *) values, i, part)
+    {
+        struct ef_time start = {0};
+        char text[EF_TIME_TEXT_SIZE];
+        const char *written = json_string_value(json_object_get(part, "start"));
+        if (!written || ef_time_parse(written, start, &start, NULL)) {
+            continue; /* Came over a socket. */
+        }
+        start.ns -= start.ns % (step_s * EF_NS_PER_S);
+        json_t *copy = json_copy(part);
+        ef_time_format(start, text);
+        json_object_set_new(copy, "start", json_string(text));
+        add_to_list(joined, copy, "start");
+        json_decref(copy);
+    }
+    return joined;
+}
+
+/* A counter that is asked for with a step. */
+struct stepped {
+    struct ef_http_request *http;
+    int64_t step_s;
+};
+
+static void
+reply_stepped(void *ctx, int status, json_t *answer)
+{
+    struct stepped *s = ctx;
+    const json_t *values = json_object_get(answer, "values");
+    if (status == 200 && values) {
+        json_object_set_new(answer, "values", join_values(values, s->step_s));
+        json_object_set_new(answer, "interval_s", json_integer(s->step_s));
+    }
+    ef_http_reply_json(s->http, status, answer);
+    free(s);
+}
+
+/* False if it is no step: replied. */
+static bool
+read_step(struct ef_http_request *http, int64_t *step_s)
+{
+    const char *text = ef_http_param(http, "step");
+    struct ef_error err = EF_ERROR_INIT;
+    int64_t ns;
+    *step_s = INTERVAL_S;
+    if (!text) {
+        return true;
+    }
+    if (ef_duration_parse(text, &ns, &err)) {
+        ef_http_reply_error(http, 400, "bad_query", -1, "step: %s", err.text);
+        return false;
+    }
+    *step_s = ns / EF_NS_PER_S;
+    if (ns <= 0 || ns % (INTERVAL_S * EF_NS_PER_S) || *step_s > MAX_STEP_S) {
+        ef_http_reply_error(http, 400, "bad_query", -1, "step: '%.40s' is not a multiple of %d s up to a day", text,
+                            INTERVAL_S);
+        return false;
+    }
+    return true;
+}
+
 static void
 get_counter(struct ef_http_request *http, void *ctx)
 {
     const char *name = ef_http_last_segment(http);
-    if (!check_name(http, name)) {
+    int64_t step_s;
+    if (!check_name(http, name) || !read_step(http, &step_s)) {
         return;
     }
+    struct stepped *stepped = malloc(sizeof *stepped);
+    if (!stepped) {
+        abort(); /* Control path. */
+    }
+    *stepped = (struct stepped){http, step_s};
     struct evbuffer *target = evbuffer_new();
     if (!target) {
         abort(); /* Control path. */
@@ -248,7 +346,7 @@ get_counter(struct ef_http_request *http, void *ctx)
     evbuffer_add(target, "", 1);
     struct fan_out_request request = {
         .method = "GET", .target = (const char *) evbuffer_pullup(target, -1), .program = "ef-analyzer"};
-    ask_analyzers(http, ctx, &request, 200, merge_one);
+    ask_analyzers_then(ctx, &request, 200, merge_one, reply_stepped, stepped);
     evbuffer_free(target);
 }
 
@@ -312,7 +410,7 @@ api_counters_add(struct controller *c)
     static const struct ef_http_route routes[] = {
         {"GET", "/v1/counters", NULL, list_counters},
         {"POST", "/v1/counters", NULL, add_counter},
-        {"GET", "/v1/counters/*", time_params, get_counter},
+        {"GET", "/v1/counters/*", counter_params, get_counter},
         {"DELETE", "/v1/counters/*", NULL, remove_counter},
         {0},
     };

@@ -197,6 +197,9 @@ load_of() { "$EF_BUILD/utilities/efctl/efctl" --controller http://127.0.0.1:1882
     run -0 counters show low
     [[ "$output" == *"all "*" 10 "* ]]
     counters show low --json | jq -e '.packets == 10 and ([.values[].packets] | add) == 10 and (.incomplete | length) == 1'
+    # Joined by the controller; the sums stay.
+    curl -sG http://127.0.0.1:18825/v1/counters/low -d step=1h >answer
+    [ "$(jq -r '.interval_s, (.values | length <= 2), ([.values[].packets] | add), (.values[0].start | endswith(":00:00.000000000Z"))' answer | xargs)" = "3600 true 10 true" ]
     counters --json >answer
     fits Counters
     run -1 counters remove low
