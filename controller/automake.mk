@@ -9,6 +9,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/api_alerts.c \
 	controller/audit.c controller/audit.h \
 	controller/api_counters.c \
+	controller/api_debug.c controller/api_debug.h \
 	controller/api_diagnoses.c \
 	controller/api_load.c \
 	controller/api_probes.c \
@@ -30,7 +31,12 @@ controller_libcontroller_a_SOURCES = \
 	controller/counter_keeper.c controller/counter_keeper.h \
 	controller/debug_capacity.c controller/debug_capacity.h \
 	controller/debug_match.c controller/debug_match.h \
+	controller/debug_measure.c controller/debug_measure.h \
+	controller/debug_place.c controller/debug_place.h \
+	controller/debug_rates.c controller/debug_rates.h \
+	controller/debug_sessions.c controller/debug_sessions.h \
 	controller/debug_settings.c controller/debug_settings.h \
+	controller/debug_watch.c controller/debug_watch.h \
 	controller/document.c controller/document.h \
 	controller/drift_watch.c controller/drift_watch.h \
 	controller/drop_app.c controller/drop_app.h controller/drop_run.c controller/drop_run.h \

@@ -5,6 +5,7 @@
 #include "controller/configuration.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -434,6 +435,16 @@ read_database(const struct doc_place *root, const struct ef_tls *tls, char **out
     return rc;
 }
 
+/* Where there is a capacity, no switch alone makes more copies, whatever traffic does. */
+static void
+limit_switches(const struct doc_place *root, struct configuration *c)
+{
+    bool is_given = json_object_get(json_object_get(root->value, "everflow"), "rate_kpps");
+    if (json_object_get(root->value, "capacity") && !is_given) {
+        c->everflow.rate_kpps = (int64_t) EF_MIN(ceil(c->capacity.copies_per_s / 1000), MAX_RATE_KPPS);
+    }
+}
+
 static int
 read_document(const struct doc_place *root, const char *file, struct configuration *c, struct ef_error *err)
 {
@@ -460,6 +471,7 @@ read_document(const struct doc_place *root, const char *file, struct configurati
     if (debug_settings_read(root, &collectors, &c->capacity, err)) {
         return -EINVAL;
     }
+    limit_switches(root, c);
     if (ef_net_address_parse(c->listen, &address, &why)) {
         struct doc_place listen = doc_member(root, "listen");
         return doc_error(&listen, err, "%s", why.text);

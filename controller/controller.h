@@ -14,6 +14,7 @@
 #include "net/http_server.h"
 
 struct access_control;
+struct api_debug;
 struct ef_control;
 struct alerts;
 struct alerts_kept;
@@ -62,6 +63,7 @@ struct controller {
     struct steering *steering;
     struct rule_sets *rule_sets;
     struct rule_sets_kept *rule_sets_kept;
+    struct api_debug *debug;
     struct link_watch *link_watch;       /* Or NULL. */
     struct ecmp_watch *ecmp_watch;       /* Or NULL. */
     struct rdma_watch *rdma_watch;       /* Or NULL. */

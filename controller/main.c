@@ -14,6 +14,7 @@
 #include "base/signals.h"
 #include "controller/alerts.h"
 #include "controller/alerts_kept.h"
+#include "controller/api_debug.h"
 #include "controller/collection.h"
 #include "controller/added_switches.h"
 #include "controller/controller.h"
@@ -242,6 +243,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     rc = start_switches(c, err);
     if (!rc) {
         start_rule_sets(c);
+        c->debug = api_debug_start(c);
         c->push = topology_push_start(c->base, &c->configuration, &c->topology);
         c->steering = steering_start(c);
         c->collection = collection_start(c);
@@ -262,6 +264,7 @@ static void
 stop(struct controller *c, struct ef_control *control)
 {
     ef_http_server_destroy(c->http);
+    api_debug_stop(c->debug);
     watchers_stop(c->watchers);
     switch_watch_stop(c->switch_watch);
     drift_watch_stop(c->drift_watch);

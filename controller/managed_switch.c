@@ -284,6 +284,17 @@ reconcile_rows(struct managed_switch *s)
     write_row(s, operations(s, uuid, row));
 }
 
+/* The switch writes all its statistics at once, of rules, too. */
+static void
+note_statistics(struct managed_switch *s)
+{
+    int64_t rx_packets = managed_switch_counter(s, "rx_packets");
+    if (rx_packets != s->rx_packets) {
+        s->rx_packets = rx_packets;
+        s->refreshed = ef_time_mono();
+    }
+}
+
 /* The database or the connection is not what it was. */
 static void
 reconcile(void *ctx)
@@ -296,6 +307,7 @@ reconcile(void *ctx)
     s->was_right &= state == EF_OVSDB_READY; /* What a restart changes is nobody's doing. */
     switch (state) {
     case EF_OVSDB_READY:
+        note_statistics(s);
         reconcile_rows(s);
         break;
     case EF_OVSDB_CONNECTING:

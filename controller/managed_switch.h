@@ -75,6 +75,12 @@ json_t *managed_switch_show(const struct managed_switch *s);
  * reference; empty if it cannot be reached). */
 json_t *managed_switch_discovered(const struct managed_switch *s);
 
+/* A number of the statistics column, or -1; when that column changed last (monotonic;
+ * 0: never); and what it says of the rule called `name`: false if nothing. */
+int64_t managed_switch_counter(const struct managed_switch *s, const char *name);
+struct ef_time managed_switch_refreshed(const struct managed_switch *s);
+bool managed_switch_rule_counts(const struct managed_switch *s, const char *name, int64_t *packets, int64_t *bytes);
+
 /* How often others changed what we had put right. */
 uint64_t managed_switch_drifts(const struct managed_switch *s);
 

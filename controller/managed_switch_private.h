@@ -36,8 +36,10 @@ struct managed_switch {
     char drift[200];        /* What it was. */
     void (*released)(void *ctx);
     void *released_ctx;
-    struct ef_time asked; /* Monotonic: when we asked whether ovs-vswitchd lives; 0: we did not. */
-    json_int_t asked_cfg; /* The number that it should copy; -1: not in the database yet. */
+    int64_t rx_packets;       /* Of the statistics column, ... */
+    struct ef_time refreshed; /* ... and when it changed. Monotonic. */
+    struct ef_time asked;     /* Monotonic: when we asked whether ovs-vswitchd lives; 0: we did not. */
+    json_int_t asked_cfg;     /* The number that it should copy; -1: not in the database yet. */
 };
 
 /* The only row of the root table, or NULL. */

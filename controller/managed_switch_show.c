@@ -52,6 +52,53 @@ managed_switch_refusals(const struct managed_switch *s)
     return s->n_refusals;
 }
 
+/* A number of a map of OVSDB, or -1. */
+static int64_t
+map_number(const json_t *map, const char *key)
+{
+    json_t *pairs = json_array_get(map, 1), *pair;
+    size_t i;
+    json_array_foreach(pairs, i, pair)
+    {
+        const char *have = json_string_value(json_array_get(pair, 0));
+        if (have && !strcmp(have, key)) {
+            return json_integer_value(json_array_get(pair, 1));
+        }
+    }
+    return -1;
+}
+
+int64_t
+managed_switch_counter(const struct managed_switch *s, const char *name)
+{
+    json_t *row;
+    managed_switch_row(s, &row);
+    return map_number(json_object_get(row, "statistics"), name);
+}
+
+struct ef_time
+managed_switch_refreshed(const struct managed_switch *s)
+{
+    return s->refreshed;
+}
+
+bool
+managed_switch_rule_counts(const struct managed_switch *s, const char *name, int64_t *packets, int64_t *bytes)
+{
+    const char *uuid;
+    json_t *rule;
+    json_object_foreach((json_t *) managed_switch_rule_rows(s), uuid, rule)
+    {
+        const char *have = json_string_value(json_object_get(rule, "name"));
+        if (have && !strcmp(have, name)) {
+            *packets = map_number(json_object_get(rule, "statistics"), "packets");
+            *bytes = map_number(json_object_get(rule, "statistics"), "bytes");
+            return *packets >= 0 && *bytes >= 0;
+        }
+    }
+    return false;
+}
+
 json_t *
 managed_switch_statistics(const struct managed_switch *s)
 {

@@ -49,6 +49,7 @@ MANY_RULES = [{**RULE, "name": f"r{i}"} for i in range(600)]
 SWITCH = {"name": "s9", "ovsdb": "unix:/nowhere/s9", "source_ip": "10.255.0.9"}
 PROBE = {"packet": {"src": "h2", "dst": "h1"}}
 DROP = {"app": "drop", "src": "h1", "dst": "h2", "proto": "tcp", "dst_port": 80, "deadline_s": 60}
+DEBUG = {"servers": ["h1"], "filter": "udp.dstport == 53", "duration_s": 600}
 ANALYZER = {"name": "a9", "address": "10.1.0.29"}
 
 REQUESTS = {
@@ -166,6 +167,13 @@ REQUESTS = {
         Ask(P, "GET /v1/probes", 200),
         Ask(P, "GET /v1/probes/00000000000000ab", 200),
         Ask(P, "DELETE /v1/probes/00000000000000ab", 200),
+        # Debug sessions: the switch of h1 says what it carries, little enough to admit as many as there can be.
+        Ask(C, "POST /v1/debug", 201, DEBUG, save={"debug": ["id"]}),
+        Ask(C, "POST /v1/debug", 400, {**DEBUG, "filter": "tcp.nosuch"}),
+        Ask(C, "GET /v1/debug", 200),
+        Ask(C, "GET /v1/debug/{debug}", 200),
+        Ask(C, "POST /v1/debug", 409, DEBUG, times=100),
+        Ask(C, "DELETE /v1/debug/{debug}", 200),
         # Rules for a time.
         Ask(C, "POST /v1/rules", 201, {"name": "pings", "switches": ["s1"], "rules": [RULE]}),
         Ask(C, "GET /v1/rules", 200),

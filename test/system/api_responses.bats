@@ -24,6 +24,14 @@ down_port() { # SWITCH PEER
     vsctl "$1" add-br br0 -- add-port br0 "to-$2" -- set Interface "to-$2" ofport=1 link_state=down
 }
 
+# As ovs-vswitchd would say how many packets it saw.
+carried() { # SWITCH PACKETS
+    local row
+    row=$(vsctl "$1" get Open_vSwitch . everflow)
+    [ "$row" != "[]" ] &&
+        vsctl "$1" set Everflow "$row" statistics:rx_packets="$2" statistics:copies=0 statistics:copy_bytes=0 statistics:class_debug=0
+}
+
 # The configurations: "controller" and "guarded" share the database with "standby".
 configurations() {
     jq -n --arg dir "$PWD" '{name: "t", vip: "10.255.255.1",
@@ -36,7 +44,7 @@ configurations() {
         analyzers: ["analyzer", "a2"] | map({name: (if . == "analyzer" then "a1" else . end), url: "unix:\($dir)/\(.).sock"}),
         reshufflers: [{name: "r1", url: "unix:\($dir)/reshuffler.sock"}],
         probers: [{name: "p1", url: "unix:\($dir)/away.sock"}],
-        everflow: {targets: ["10.255.255.1"], encap: "erspan3", classes: ["tcp_syn", "debug"]}}' >common.json
+        everflow: {targets: ["10.255.255.1"], encap: "erspan3", classes: ["tcp_syn", "debug"], edge_ports: "hosts"}}' >common.json
     configuration controller '.database = "unix:\($dir)/state.sock" | .webhooks = [{url: "http://127.0.0.1:9/x", kinds: ["loop"]}]'
     configuration standby '.database = "unix:\($dir)/state.sock"'
     configuration guarded '.database = "unix:\($dir)/state.sock" | .access = {anonymous: "none"}'
@@ -69,6 +77,7 @@ setup_file() {
     wait_until 10 has_traces a2 50
     start_controller controller
     wait_until 10 is_role controller active
+    wait_until 10 carried s1 1
     start_controller standby
     start_controller guarded
     start_controller limited

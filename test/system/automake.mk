@@ -12,6 +12,7 @@ EXTRA_DIST += test/system/accounting.bats
 EXTRA_DIST += test/system/line.bash test/system/line.bats test/system/reconfigure.bats
 EXTRA_DIST += test/system/diagnoses.bats test/system/drop.bats
 EXTRA_DIST += test/system/egress.bats
+EXTRA_DIST += test/system/debug.bats test/system/udp_flow.py
 EXTRA_DIST += test/system/traceroute.bats
 EXTRA_DIST += test/system/budget.bats
 EXTRA_DIST += test/system/parquet_oracle.bats test/system/parquet_oracle/archive.mjs test/system/parquet_oracle/compare.mjs \

@@ -6,6 +6,7 @@ utilities_efctl_libefctl_a_SOURCES = \
 	utilities/efctl/command.c utilities/efctl/command.h \
 	utilities/efctl/counters.c \
 	utilities/efctl/daemon.c \
+	utilities/efctl/debug.c utilities/efctl/debug_view.c \
 	utilities/efctl/diagnose.c utilities/efctl/diagnose_view.c \
 	utilities/efctl/pki.c \
 	utilities/efctl/json_get.c utilities/efctl/json_get.h \

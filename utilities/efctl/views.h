@@ -19,14 +19,16 @@ efctl_view efctl_latency_view;  /* GET /v1/latency; ctx unused */
 efctl_view efctl_topology_view; /* GET /v1/topology; ctx unused */
 efctl_view efctl_status_view;   /* GET /v1/status; ctx: the controller's URL, const char * */
 
-efctl_view efctl_alerts_view;    /* GET /v1/alerts; ctx: the time now, struct ef_time * */
-efctl_view efctl_tokens_view;    /* GET /v1/tokens; ctx unused */
-efctl_view efctl_webhooks_view;  /* GET /v1/webhooks; ctx unused */
-efctl_view efctl_new_token_view; /* POST /v1/tokens; ctx unused */
-efctl_view efctl_audit_view;     /* GET /v1/audit; ctx unused */
-efctl_view efctl_alert_view;     /* GET /v1/alerts/ID; ctx unused */
-efctl_view efctl_diagnosis_view; /* GET /v1/diagnoses/ID; ctx unused */
-efctl_view efctl_diagnoses_view; /* GET /v1/diagnoses; ctx: the time now, struct ef_time * */
+efctl_view efctl_alerts_view;         /* GET /v1/alerts; ctx: the time now, struct ef_time * */
+efctl_view efctl_tokens_view;         /* GET /v1/tokens; ctx unused */
+efctl_view efctl_webhooks_view;       /* GET /v1/webhooks; ctx unused */
+efctl_view efctl_new_token_view;      /* POST /v1/tokens; ctx unused */
+efctl_view efctl_debug_sessions_view; /* GET /v1/debug; ctx unused */
+efctl_view efctl_debug_session_view;  /* GET /v1/debug/ID; ctx unused */
+efctl_view efctl_audit_view;          /* GET /v1/audit; ctx unused */
+efctl_view efctl_alert_view;          /* GET /v1/alerts/ID; ctx unused */
+efctl_view efctl_diagnosis_view;      /* GET /v1/diagnoses/ID; ctx unused */
+efctl_view efctl_diagnoses_view;      /* GET /v1/diagnoses; ctx: the time now, struct ef_time * */
 
 /* The analyzers whose part is missing in any answer of the controller; ctx unused. */
 efctl_view efctl_incomplete_view;

@@ -201,6 +201,9 @@ small_views(void **state)
         {"webhooks", efctl_webhooks_view},
         {"webhooks-none", efctl_webhooks_view},
         {"audit", efctl_audit_view},
+        {"debug", efctl_debug_sessions_view},
+        {"debug-none", efctl_debug_sessions_view},
+        {"debug-session", efctl_debug_session_view},
     };
     for (size_t i = 0; i < EF_ARRAY_SIZE(cases); i++) {
         check(cases[i].name, cases[i].name, cases[i].view, "http://127.0.0.1:8780", false, false);
