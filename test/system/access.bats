@@ -40,6 +40,11 @@ ask() {
     [ "$got" = "$status" ] || { echo "status $got, not $status"; return 1; }
 }
 
+# audited LINE: the newest line of the audit log, "ACTOR METHOD PATH STATUS".
+audited() {
+    [ "$(jq -r '[.actor, .method, .path, .status] | join(" ")' audit.ndjson | tail -n 1)" = "$1" ] || { tail -n 1 audit.ndjson; return 1; }
+}
+
 as() { echo "Authorization: Bearer $1"; }
 
 @test "on its own machine, without tokens, everything is allowed as before" {
@@ -155,6 +160,34 @@ anonymous 127.0.0.1 GET /v1/traces 401" ]
     mv audit.ndjson old
     ask 400 -d '{}' /v1/tokens
     [ "$(jq -r .status audit.ndjson)" = 400 ]
+}
+
+@test "each kind of refusal leaves its line in the audit log" {
+    local token once
+    efctl pki init pki >/dev/null
+    efctl pki sign pki controller 127.0.0.1 >/dev/null
+    efctl pki sign pki alice >/dev/null
+    controller '{"certificate": "viewer", "audit": "'"$PWD"'/audit.ndjson", "requests_per_s": 1000}' \
+        '"tls": {"cert": "pki/controller.crt", "key": "pki/controller.key", "ca": "pki/ca.crt", "client_certificates": "optional"},'
+    EFCTL_CONTROLLER=https://127.0.0.1:$PORT
+    token=$(efctl --tls-ca pki/ca.crt token add oscar --role operator 2>/dev/null)
+    # Too small a role: a token's, a certificate's.
+    ask 403 --cacert pki/ca.crt -H "$(as "$token")" -d '{"name":"t","role":"admin"}' /v1/tokens
+    audited "token:oscar POST /v1/tokens 403"
+    ask 403 --cacert pki/ca.crt --cert pki/alice.crt --key pki/alice.key -d '{"name":"t","role":"admin"}' /v1/tokens
+    audited "certificate:alice POST /v1/tokens 403"
+    # What was recorded and is sent again.
+    once=$(date +%s%3N)-0123456789abcdef
+    ask 201 --cacert pki/ca.crt -H "Everflow-Once: $once" -d '{"name":"again","role":"viewer"}' /v1/tokens
+    ask 403 --cacert pki/ca.crt -H "Everflow-Once: $once" -d '{"name":"again","role":"viewer"}' /v1/tokens
+    audited "local POST /v1/tokens 403"
+    # A token that has expired, and one that never was.
+    token=$(efctl --tls-ca pki/ca.crt token add short --role viewer --expires 1s 2>/dev/null)
+    expired() { [ "$(curl -s -o answer -w '%{http_code}' --cacert pki/ca.crt -H "$(as "$token")" "$EFCTL_CONTROLLER/v1/whoami")" = 401 ]; }
+    wait_until 10 expired
+    audited "anonymous GET /v1/whoami 401"
+    ask 401 --cacert pki/ca.crt -H "$(as eft_never)" /v1/traces
+    audited "anonymous GET /v1/traces 401"
 }
 
 @test "from elsewhere: a certificate or a token, over TLS" {
