@@ -247,8 +247,9 @@ judge_beginning(struct ef_judge *judge, struct ef_trace *trace)
 {
     struct ef_hop *first = &trace->hops[0];
     bool is_wrong = first->integrity.payload == EF_PAYLOAD_WRONG, ip_is_wrong = first->integrity.ip_is_wrong;
-    bool is_sample = first->integrity.payload == EF_PAYLOAD_RIGHT && trace->id % LEARN_EVERY == 0;
-    if (!(is_wrong || ip_is_wrong || is_sample) || first->flags & EF_HOP_ENCAPSULATED) {
+    bool may_be_corrupt = ip_is_wrong || (is_wrong && is_sent_right(judge));
+    bool is_sample = first->integrity.payload >= EF_PAYLOAD_RIGHT && trace->id % LEARN_EVERY == 0;
+    if (!(may_be_corrupt || is_sample) || first->flags & EF_HOP_ENCAPSULATED) {
         return;
     }
     const struct ef_last_hop *source = source_of(judge, trace);
@@ -256,8 +257,10 @@ judge_beginning(struct ef_judge *judge, struct ef_trace *trace)
         return;
     }
     if (ef_last_hop_is(source, first->switch_address)) {
-        learn_sent(judge, is_wrong);
-    } else if ((ip_is_wrong || (is_wrong && is_sent_right(judge))) && !could_be_lost_before(judge, trace, source)) {
+        if (is_sample) {
+            learn_sent(judge, is_wrong);
+        }
+    } else if (may_be_corrupt && !could_be_lost_before(judge, trace, source)) {
         first->flags |= EF_HOP_CORRUPT;
         trace->corrupt = true;
     }

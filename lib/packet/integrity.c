@@ -16,37 +16,59 @@ enum { UDP_BTH_CONGESTION = EF_UDP_LEN + 4 };
 
 /* --- Sums -------------------------------------------------------------------- */
 
-/* The words of the sum are taken as they lie in memory: a sum in the other byte
- * order is the same sum with its bytes swapped (RFC 1071, section 2). Four times
- * two of them at once. */
+/* Of 64-bit words, whose carries are in the upper half. */
+__extension__ typedef unsigned __int128 wide;
+
 static EF_ALWAYS_INLINE uint64_t
-add_bytes(uint64_t sum, const uint8_t *at, uint32_t n)
+load64(const uint8_t *at)
 {
-    uint64_t words;
-    uint64_t low = 0, high = 0;
-    for (; n >= sizeof words; at += sizeof words, n -= (uint32_t) sizeof words) {
-        memcpy(&words, at, sizeof words);
-        low += words & UINT32_MAX;
-        high += words >> 32;
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/* Less than eight bytes, with zeros behind the last one of an odd number. */
+static EF_ALWAYS_INLINE uint64_t
+load_rest(const uint8_t *at, uint32_t n)
+{
+    uint32_t four = 0;
+    uint16_t two = 0, one = 0;
+    if (n & 4) {
+        memcpy(&four, at, 4);
+        at += 4;
     }
-    if (n) {
-        words = 0;
-        memcpy(&words, at, n);
-        low += words & UINT32_MAX;
-        high += words >> 32;
+    if (n & 2) {
+        memcpy(&two, at, 2);
+        at += 2;
     }
-    return sum + low + high;
+    if (n & 1) {
+        memcpy(&one, at, 1);
+    }
+    return (uint64_t) four + two + one;
+}
+
+/* The words of the sum are taken as they lie in memory, and four at once: a sum in
+ * the other byte order is the same sum with its bytes swapped (RFC 1071, section 2). */
+static EF_ALWAYS_INLINE wide
+add_bytes(wide sum, const uint8_t *at, uint32_t n)
+{
+    for (; n >= 32; at += 32, n -= 32) {
+        sum += load64(at);
+        sum += load64(at + 8);
+        sum += load64(at + 16);
+        sum += load64(at + 24);
+    }
+    for (; n >= 8; at += 8, n -= 8) {
+        sum += load64(at);
+    }
+    return sum + load_rest(at, n);
 }
 
 static EF_ALWAYS_INLINE uint16_t
-fold(uint64_t sum)
+fold(wide wide_sum)
 {
-    sum = (sum & UINT32_MAX) + (sum >> 32);
-    sum = (sum & UINT32_MAX) + (sum >> 32);
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    return sum == 0xffff ? 0 : (uint16_t) sum; /* Two names of one number. */
+    uint64_t sum = (uint64_t) wide_sum % UINT16_MAX + (uint64_t) (wide_sum >> 64);
+    return (uint16_t) (sum % UINT16_MAX); /* One's complement: 0 and 0xffff are two names of one number. */
 }
 
 /* --- The payload -------------------------------------------------------------- */
@@ -80,17 +102,17 @@ find_payload(const struct ef_packet *p, struct payload *found)
     return true;
 }
 
-static EF_ALWAYS_INLINE uint64_t
+static EF_ALWAYS_INLINE wide
 pseudo_header(const struct payload *payload, uint8_t proto)
 {
-    uint64_t sum = (uint64_t) htons((uint16_t) payload->len) + htons(proto);
+    wide sum = (wide) htons((uint16_t) payload->len) + htons(proto);
     return payload->is_ipv6 ? add_bytes(sum, payload->ip + 8, 32) : add_bytes(sum, payload->ip + 12, 8);
 }
 
 /* What has to be added to the payload's sum before a right one is 0. Returns false
  * if the payload has no checksum that can be verified. */
 static EF_ALWAYS_INLINE bool
-rest_of_sum(const struct ef_packet *p, const struct payload *payload, uint64_t *rest)
+rest_of_sum(const struct ef_packet *p, const struct payload *payload, wide *rest)
 {
     *rest = 0;
     if (!payload->is_plain || payload->n < payload->len || p->inner_l4 == EF_NO_LAYER) {
@@ -115,8 +137,8 @@ rest_of_sum(const struct ef_packet *p, const struct payload *payload, uint64_t *
 }
 
 /* One's complement: to take away is to add the complement. */
-static uint64_t
-without_congestion_bits(const struct ef_packet *p, const struct payload *payload, uint64_t sum)
+static EF_ALWAYS_INLINE wide
+without_congestion_bits(const struct ef_packet *p, const struct payload *payload, wide sum)
 {
     if (!ef_packet_has(p, EF_PROTO_BTH) || p->inner_l4 == EF_NO_LAYER || payload->n <= UDP_BTH_CONGESTION) {
         return sum;
@@ -130,7 +152,7 @@ void
 ef_integrity_of(const struct ef_packet *p, struct ef_integrity *out)
 {
     struct payload payload;
-    uint64_t rest;
+    wide rest;
     *out = (struct ef_integrity){0};
     if (p->inner_ip == EF_NO_LAYER) {
         return;
@@ -143,7 +165,7 @@ ef_integrity_of(const struct ef_packet *p, struct ef_integrity *out)
         return;
     }
     bool is_protected = rest_of_sum(p, &payload, &rest);
-    uint64_t sum = add_bytes(is_protected ? rest : 0, payload.at, payload.n);
+    wide sum = add_bytes(is_protected ? rest : 0, payload.at, payload.n);
     out->sum = fold(without_congestion_bits(p, &payload, sum));
     out->n_bytes = (uint16_t) payload.n;
     out->payload = (uint8_t) (!is_protected ? EF_PAYLOAD_UNPROTECTED : out->sum ? EF_PAYLOAD_WRONG : EF_PAYLOAD_RIGHT);
