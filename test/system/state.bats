@@ -516,6 +516,7 @@ has_sets() { [ "$(sets "$1")" = "$2" ]; }
     wait_until 5 has_rules s2 "@operator/two/b"
     run -0 efctl2 switch remove s3
     [ "$(sets c2)" = two ]
+    kill_daemon c2 # In order, with all that it has.
 }
 
 efctl2() { "$EF_BUILD/utilities/efctl/efctl" --controller "unix:$PWD/c2.sock" "$@"; }
@@ -592,4 +593,5 @@ diagnose() { # CONTROLLER: prints its id
     wait_until 5 is_diagnosis c2 "$third" "failed interrupted"
     is_reply 200 c2 "/v1/diagnoses/$third" -X DELETE
     jq -e '.state == "failed"' reply
+    kill_daemon c2 # In order, with all that it has.
 }
