@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "controller/access_private.h"
+#include "controller/admin_token.h"
 #include "controller/tokens.h"
 
 /* Wrong tokens: so many at once from one address, then so many a second. */
@@ -27,11 +28,18 @@ read_role(const struct doc_place *access, const char *key, enum role *role, stru
     return 0;
 }
 
+/* `*name` stays NULL if the file is not named. */
+static int
+read_file_name(const struct doc_place *access, const char *key, const char **name, struct ef_error *err)
+{
+    return doc_member(access, key).value ? doc_string(access, key, NULL, name, err) : 0;
+}
+
 int
 access_settings_read(const struct doc_place *root, struct access_settings *s, struct ef_error *err)
 {
-    static const char *const known[] = {"anonymous", "certificate", "requests_per_s", "burst", "require_once",
-                                        "audit",     NULL};
+    static const char *const known[] = {"anonymous",    "certificate", "requests_per_s", "burst",
+                                        "require_once", "audit",       "admin_token",    NULL};
     struct doc_place place;
     *s = (struct access_settings){.certificate = ROLE_ADMIN};
     if (doc_object(root, "access", false, &place, err)) {
@@ -48,7 +56,10 @@ access_settings_read(const struct doc_place *root, struct access_settings *s, st
         doc_boolean(&place, "require_once", false, &s->require_once, err)) {
         return -EINVAL;
     }
-    return doc_member(&place, "audit").value ? doc_string(&place, "audit", NULL, &s->audit, err) : 0;
+    return read_file_name(&place, "audit", &s->audit, err) ||
+                   read_file_name(&place, "admin_token", &s->admin_token, err)
+               ? -EINVAL
+               : 0;
 }
 
 /* --- Who asks ------------------------------------------------------------------ */
@@ -118,6 +129,10 @@ identify(struct access_control *a, struct ef_http_request *req, bool *refused)
         return ROLE_NONE;
     }
     enum role role = secret ? tokens_check(a->state, secret, ef_time_real(), &name, &why) : ROLE_NONE;
+    if (role == ROLE_NONE && secret && a->settings->admin_token && admin_token_is(a->settings->admin_token, secret)) {
+        ef_http_set_actor(req, "admin_token");
+        return ROLE_ADMIN;
+    }
     if (role == ROLE_NONE) {
         request_budget_take(a->wrong, peer, ef_time_mono());
         ef_http_set_actor(req, "anonymous");

@@ -4,11 +4,12 @@
  * changes something, and what was refused, goes into the audit log.
  *
  *     "access": {"anonymous": "none", "certificate": "operator", "requests_per_s": 100, "burst": 200,
- *                "require_once": true, "audit": "/var/log/everflow/audit.ndjson"}
+ *                "require_once": true, "audit": "/var/log/everflow/audit.ndjson", "admin_token": "admin.token"}
  *
  * The actor is, in this order:
  *
  *     token:NAME        "Authorization: Bearer SECRET", with the token's role
+ *     admin_token       the same with the secret in the file "admin_token": admin
  *     certificate:NAME  TLS with a certificate of our authority, with role "certificate"
  *                       (admin unless set); NAME is its common name
  *     local, anonymous  nobody of these; "local" from loopback or a Unix socket, admin
@@ -36,6 +37,7 @@ struct access_settings {
     int64_t requests_per_s, burst; /* For each token and address; 0: no limit. */
     bool require_once;             /* Changes need header Everflow-Once; see replay_guard.h. */
     const char *audit;             /* File, or NULL. */
+    const char *admin_token;       /* File with the first token (admin_token.h), or NULL. */
 };
 
 /* Reads "access" of `root`. Returns 0 or -EINVAL with `err`. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/alerts.h"
 #include "controller/controller.h"
 #include "controller/link_watch.h"
 #include "controller/peer_poll.h"
@@ -130,22 +131,80 @@ add_switches(struct ef_metrics *m, const struct controller *c)
     }
 }
 
+static double
+number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
 static void
 add_http(struct ef_metrics *m, const struct controller *c)
 {
     struct ef_http_server_stats http;
     ef_http_server_stats(c->http, &http);
     ef_metrics_single(m, "everflow_http_requests_total", "counter", "HTTP requests", (double) http.requests);
+    ef_metrics_single(m, "everflow_http_answers_total", "counter", "HTTP answers that were begun",
+                      (double) http.answers);
+    ef_metrics_single(m, "everflow_http_answer_seconds_total", "counter", "time until answers were begun, together",
+                      (double) http.waiting_ns / 1e9);
     ef_metrics_family(m, "everflow_http_errors_total", "counter", "HTTP answers that were errors");
     ef_metrics_value(m, (double) http.client_errors, "class", "4xx", NULL);
     ef_metrics_value(m, (double) http.server_errors, "class", "5xx", NULL);
-    ef_metrics_single(m, "everflow_http_connections", "gauge", "open HTTP connections",
-                      (double) http.connections_open);
+    ef_metrics_single(m, "everflow_http_connections", "gauge", "open HTTP connections", (double) http.connections_open);
     ef_metrics_family(m, "everflow_http_connections_closed_total", "counter",
                       "HTTP connections that the server closed to protect itself, by reason");
     ef_metrics_value(m, (double) http.connections_displaced, "reason", "room_for_others", NULL);
     ef_metrics_value(m, (double) http.connections_too_slow, "reason", "too_slow", NULL);
     ef_metrics_value(m, (double) http.connections_too_large, "reason", "too_large", NULL);
+    json_t *access = access_show(c->access);
+    ef_metrics_family(m, "everflow_http_refused_total", "counter", "HTTP requests refused, by status");
+    ef_metrics_value(m, number_of(access, "refused_401"), "status", "401", NULL);
+    ef_metrics_value(m, number_of(access, "refused_403"), "status", "403", NULL);
+    ef_metrics_value(m, number_of(access, "refused_429"), "status", "429", NULL);
+    ef_metrics_single(m, "everflow_audit_lost_total", "counter", "entries that the audit log lacks",
+                      number_of(access, "audit_lost"));
+    json_decref(access);
+}
+
+/* Active alerts by kind, which are few, not by subject. */
+static void
+add_alerts(struct ef_metrics *m, const struct controller *c)
+{
+    struct alerts_counts n;
+    alerts_count(c->alerts, &n);
+    ef_metrics_family(m, "everflow_alerts", "gauge", "alerts, by state");
+    ef_metrics_value(m, (double) n.open, "state", "open", NULL);
+    ef_metrics_value(m, (double) n.acknowledged, "state", "acknowledged", NULL);
+    ef_metrics_value(m, (double) n.resolved, "state", "resolved", NULL);
+    ef_metrics_single(m, "everflow_alerts_raised_total", "counter", "alerts that were raised", (double) n.raised);
+    json_t *active = alerts_list(c->alerts, "active", NULL), *kinds = json_object(), *alert, *count;
+    const char *kind;
+    size_t i;
+    json_array_foreach(active, i, alert)
+    {
+        kind = json_string_value(json_object_get(alert, "kind"));
+        json_object_set_new(kinds, kind, json_integer(json_integer_value(json_object_get(kinds, kind)) + 1));
+    }
+    ef_metrics_family(m, "everflow_alerts_active", "gauge", "alerts that are not resolved, by kind");
+    json_object_foreach(kinds, kind, count)
+    {
+        ef_metrics_value(m, json_number_value(count), "kind", kind, NULL);
+    }
+    json_decref(kinds);
+    json_decref(active);
+}
+
+static void
+add_state(struct ef_metrics *m, const struct controller *c)
+{
+    ef_metrics_single(m, "everflow_active", "gauge", "1 if this controller is the one that changes things",
+                      state_is_active(c->state));
+    if (c->configuration.database) {
+        json_t *state = state_show(c->state);
+        ef_metrics_single(m, "everflow_state_connected", "gauge", "1 if the controller has its database",
+                          json_is_true(json_object_get(state, "connected")));
+        json_decref(state);
+    }
 }
 
 static void
@@ -167,6 +226,8 @@ reply_metrics(void *ctx, json_t *analyzers, json_t *reshufflers)
     add_peers(&m, "reshuffler", reshufflers);
     add_switches(&m, c);
     add_http(&m, c);
+    add_alerts(&m, c);
+    add_state(&m, c);
     ef_metrics_reply(&m, w->http);
     free(w);
 }

@@ -3,6 +3,7 @@ noinst_LIBRARIES += controller/libcontroller.a
 controller_libcontroller_a_SOURCES = \
 	controller/added_switches.c controller/added_switches.h \
 	controller/access.c controller/access.h controller/access_private.h \
+	controller/admin_token.c controller/admin_token.h \
 	controller/alerts.c controller/alerts.h \
 	controller/alerts_kept.c controller/alerts_kept.h controller/alerts_private.h \
 	controller/api_access.c \

@@ -387,17 +387,24 @@ give_tls(const struct doc_place *root, const char *key, struct peer *peers, size
     return 0;
 }
 
-/* The audit log's file counts from the configuration's folder, as all files do. */
+/* A file that "access" names counts from the configuration's folder, too. */
+static int
+own_path(const char *file, const char **name, char **path, struct ef_error *err)
+{
+    if (!*name) {
+        return 0;
+    }
+    *path = relative_to(file, *name);
+    *name = *path;
+    return *path ? 0 : ef_error_set(err, -ENOMEM, "out of memory");
+}
+
 static int
 read_access(const struct doc_place *root, const char *file, struct configuration *c, struct ef_error *err)
 {
     int rc = access_settings_read(root, &c->access, err);
-    if (rc || !c->access.audit) {
-        return rc;
-    }
-    c->audit_file = relative_to(file, c->access.audit);
-    c->access.audit = c->audit_file;
-    return c->audit_file ? 0 : ef_error_set(err, -ENOMEM, "out of memory");
+    rc = rc ? rc : own_path(file, &c->access.audit, &c->audit_file, err);
+    return rc ? rc : own_path(file, &c->access.admin_token, &c->admin_token_file, err);
 }
 
 /* One remote, or a list of them; together in one text. */
@@ -507,6 +514,7 @@ configuration_free(struct configuration *c)
     free(c->database);
     free(c->topology_file);
     free(c->audit_file);
+    free(c->admin_token_file);
     ef_tls_destroy(c->tls);
     json_decref(c->everflow.rules);
     json_decref(c->document);

@@ -61,10 +61,11 @@ struct watcher_settings {
 struct configuration {
     json_t *document; /* Owns all texts below but those that are not const. */
     const char *listen;
-    char *database;      /* Remotes, as ovsdb_remotes.h has them; NULL: none. */
-    char *topology_file; /* A relative path counts from the configuration's folder. */
-    char *audit_file;    /* The same; what access.audit says. NULL: none. */
-    struct ef_tls *tls;  /* NULL: plain HTTP. */
+    char *database;         /* Remotes, as ovsdb_remotes.h has them; NULL: none. */
+    char *topology_file;    /* A relative path counts from the configuration's folder. */
+    char *audit_file;       /* The same; what access.audit says. NULL: none. */
+    char *admin_token_file; /* Of access.admin_token. NULL: none. */
+    struct ef_tls *tls;     /* NULL: plain HTTP. */
     struct peer *analyzers, *reshufflers, *probers;
     size_t n_analyzers, n_reshufflers, n_probers;
     struct everflow_settings everflow;

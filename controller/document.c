@@ -56,6 +56,18 @@ doc_element(const struct doc_place *array, size_t index)
     return place;
 }
 
+/* "a, b, c", as far as it fits. */
+static const char *
+join_words(const char *const words[], char *list, size_t size)
+{
+    size_t n = 0;
+    list[0] = '\0';
+    for (size_t i = 0; words[i] && n < size; i++) {
+        n += (size_t) snprintf(list + n, size - n, "%s%s", i ? ", " : "", words[i]);
+    }
+    return list;
+}
+
 int
 doc_check_keys(const struct doc_place *object, const char *const known[], struct ef_error *err)
 {
@@ -73,8 +85,9 @@ doc_check_keys(const struct doc_place *object, const char *const known[], struct
         if (!known[i]) {
             struct doc_place place = doc_member(object, key);
             const char *near = ef_nearest_word(key, known);
+            char list[320];
             return near ? doc_error(&place, err, "unknown; did you mean %s?", near)
-                        : doc_error(&place, err, "unknown; remove it");
+                        : doc_error(&place, err, "unknown; there are %s", join_words(known, list, sizeof list));
         }
     }
     return 0;

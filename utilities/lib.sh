@@ -11,7 +11,7 @@ declare -A ef_packages=(
     [ovs]="openvswitch-source patch gcc make autoconf automake libtool pkg-config python3 libssl-dev libcap-ng-dev libunbound-dev libbpf-dev libxdp-dev libnuma-dev procps"
     [dpdk]="libdpdk-dev"
     [run]="iproute2 ethtool iputils-ping procps python3 jq"
-    [test]="git gdb python3-jsonschema libcmocka-dev clang libbpf-dev libclang-rt-14-dev bats shellcheck mandoc spin tshark tcpdump jq curl socat traceroute iproute2 ethtool iputils-ping procps python3 xz-utils nodejs npm debhelper dpkg-dev debootstrap"
+    [test]="git gdb python3-jsonschema libcmocka-dev clang libbpf-dev libclang-rt-14-dev bats shellcheck mandoc spin tshark tcpdump jq curl socat traceroute iproute2 ethtool iputils-ping procps python3 xz-utils nodejs npm debhelper dpkg-dev debootstrap prometheus"
 )
 
 # missing_packages SET...: prints the packages of these sets that are not installed.

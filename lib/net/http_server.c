@@ -76,6 +76,7 @@ request_create(struct ef_http_server *server, struct evhttp_request *evreq)
     req->server = server;
     req->evreq = evreq;
     req->connection = connection;
+    req->began = ef_time_mono();
     req->next = server->requests;
     req->prev = &server->requests;
     if (req->next) {
@@ -116,6 +117,10 @@ count_status(struct ef_http_server *server, int status)
 void
 ef_http_request_observe(const struct ef_http_request *req, int status)
 {
+    if (req->server) {
+        req->server->stats.answers++;
+        req->server->stats.waiting_ns += (uint64_t) (ef_time_mono().ns - req->began.ns);
+    }
     if (req->server && req->server->observer) {
         req->server->observer(req, status, req->server->observer_ctx);
     }

@@ -113,6 +113,7 @@ struct ef_http_server_stats {
     uint64_t connections_displaced; /* Closed to make room for others. */
     uint64_t connections_too_slow;  /* Closed for not asking, or for not taking the answer. */
     uint64_t connections_too_large; /* Closed for sending too much at a time. */
+    uint64_t answers, waiting_ns;   /* Answers begun, and the time until then, together. */
 };
 void ef_http_server_stats(const struct ef_http_server *server, struct ef_http_server_stats *stats);
 

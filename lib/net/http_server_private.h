@@ -3,6 +3,7 @@
 #ifndef EF_NET_HTTP_SERVER_PRIVATE_H
 #define EF_NET_HTTP_SERVER_PRIVATE_H
 
+#include "base/time.h"
 #include "net/address.h"
 #include "net/http_connections.h"
 #include "net/http_query.h"
@@ -45,6 +46,7 @@ struct ef_http_request {
     struct ef_http_server *server;         /* NULL once it was destroyed. */
     struct evhttp_request *evreq;          /* NULL if evhttp freed it. */
     struct ef_http_connection *connection; /* NULL: the client can no longer be answered. */
+    struct ef_time began;                  /* Monotonic. */
     char actor[100];                       /* See ef_http_set_actor(). */
     struct ef_http_query query;
     struct ef_http_stream *stream; /* NULL until ef_http_stream_start(). */

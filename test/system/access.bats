@@ -190,6 +190,24 @@ anonymous 127.0.0.1 GET /v1/traces 401" ]
     audited "anonymous GET /v1/traces 401"
 }
 
+@test "the first token is in a file, and is no more once that is removed" {
+    local first second
+    first=eft_$(printf '%064d' 7)
+    echo "$first" >admin.token
+    controller '{"anonymous": "none", "admin_token": "admin.token"}'
+    ask 401 /v1/status
+    ask 401 -H "$(as "${first%7}8")" /v1/status
+    ask 401 -H "$(as "${first%7}")" /v1/status
+    EFCTL_TOKEN=$first efctl token add alice --role admin >second 2>/dev/null
+    second=$(cat second)
+    [ "$(EFCTL_TOKEN=$second efctl audit --json | jq -r '[.entries[] | select(.status == 201)][0].actor')" = admin_token ]
+    rm admin.token
+    ask 401 -H "$(as "$first")" /v1/status
+    ask 200 -H "$(as "$second")" /v1/status
+    echo short >admin.token
+    ask 401 -H "$(as short)" /v1/status
+}
+
 @test "from elsewhere: a certificate or a token, over TLS" {
     local token
     efctl pki init pki >/dev/null

@@ -39,3 +39,4 @@ EXTRA_DIST += test/system/state.bats test/system/state.bash test/system/fake_pro
 EXTRA_DIST += test/system/watch_switches.bats
 EXTRA_DIST += test/system/events.bats test/system/hook_receiver.py
 EXTRA_DIST += test/system/operation.bats
+EXTRA_DIST += test/system/metrics.bats test/system/everflow.rules.test.yml

@@ -69,6 +69,63 @@ options_of() { # NAME PROGRAM
     [[ $stderr == *"c.json: "* ]]
 }
 
+# known_at PLACE: the members that the controller knows there, a line each, by its own
+# words. PLACE is a jq path into a document that has one of everything.
+known_at() {
+    jq -n '{topology: "topology.json", tls: {}, watchers: {}, access: {}, capacity: {}, analyzers: [{name: "a", url: "unix:/a"}],
+            reshufflers: [{name: "r", url: "unix:/r"}], probers: [{name: "p", url: "unix:/p"}], webhooks: [{url: "http://127.0.0.1/"}],
+            everflow: {targets: ["10.0.0.1"], classes: [], rules: [{name: "w", match: "tcp"}]}} | del(.tls) | '"$1.zzzzzzzzzz = 1" >"$BATS_TEST_TMPDIR/probe.json"
+    run -1 --separate-stderr "$EF_BUILD/controller/ef-controller" --config "$BATS_TEST_TMPDIR/probe.json" --check-config
+    [[ $stderr == *"zzzzzzzzzz: unknown; there are "* ]] || { echo "$1: $stderr" >&2; return 1; }
+    tr -s ', ' '\n' <<<"${stderr##*there are }"
+}
+
+@test "every member of the controller's configuration is in ef-controller(8), and every one that is there is known" {
+    local place key manual=$EF_SOURCE/doc/man/ef-controller.8
+    for place in '' .everflow '.everflow.rules[0]' .watchers .access .tls '.analyzers[0]' '.reshufflers[0]' '.probers[0]' '.webhooks[0]' .capacity; do
+        known_at "$place" >"$BATS_TEST_TMPDIR/known"
+        [ -s "$BATS_TEST_TMPDIR/known" ]
+        while read -r key; do
+            sed -n '/^\.Sh CONFIGURATION/,/^\.Sh EXIT/p' "$manual" | grep '^\.\(It \)\{0,1\}Li' | sed 's,\\(dq, ,g' | grep -qw "$key" ||
+                { echo "$place: $key is not in ef-controller(8)"; false; }
+        done <"$BATS_TEST_TMPDIR/known"
+    done
+    known_at '' | sort >"$BATS_TEST_TMPDIR/known"
+    sed -n '/^\.Sh CONFIGURATION/,/^\.Sh EXIT/p' "$manual" | awk '/^\.Bl/ {deep++} /^\.El/ {deep--} deep == 1 && /^\.It Li/' |
+        sed 's/^\.It Li //; s/ , /\n/g' | sort | diff "$BATS_TEST_TMPDIR/known" -
+}
+
+@test "the controller's configuration as installed has every member that has a default" {
+    # Defaults of these depend on others, or are that there is none; lists are of what there is.
+    local of_others=" tls collectors drop loop burst rules " place key
+    for place in '' .everflow .watchers .access .capacity; do
+        known_at "$place" >"$BATS_TEST_TMPDIR/known"
+        while read -r key; do
+            [[ $of_others == *" $key "* ]] || jq -e "${place:-.} | has(\"$key\")" "$CONF/controller.json" >/dev/null ||
+                { echo "$place: $key is not in controller.json"; false; }
+        done <"$BATS_TEST_TMPDIR/known"
+    done
+}
+
+# "option value" of each that --help gives a default.
+defaults_of() {
+    "$EF_BUILD/$1" --help | awk '/^  (-., |    )--/ {match($0, /--[a-z-]+/); name = substr($0, RSTART + 2, RLENGTH - 2)}
+        match($0, /\(default [^ ,);:]+/) {print name, substr($0, RSTART + 9, RLENGTH - 9)}'
+}
+
+@test "the options files show the defaults that --help tells" {
+    local pair name value n=0
+    for pair in "${programs[@]}"; do
+        while read -r name value; do
+            grep -q "^#\{0,1\}$name = " "$CONF/${pair%%:*}.conf" || continue # What a probe looks like.
+            [ "$name" != topology ] || continue
+            grep -qx "#\{0,1\}$name = $value" "$CONF/${pair%%:*}.conf" || { echo "$pair: $name is $value by default"; false; }
+            n=$((n + 1))
+        done < <(defaults_of "${pair#*:}")
+    done
+    [ $n -ge 10 ]
+}
+
 # --- Packages ------------------------------------------------------------------
 
 @test "dpkg-buildpackage makes the packages from the distribution" {
@@ -89,11 +146,19 @@ options_of() { # NAME PROGRAM
     cp "$BATS_FILE_TMPDIR"/everflow-*.deb "$ROOT/tmp"
     cp /etc/resolv.conf "$ROOT/etc"
     cp -r /etc/apt/apt.conf.d "$ROOT/etc/apt"
-    chroot "$ROOT" sh -c 'apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends /tmp/*.deb systemd' \
+    chroot "$ROOT" sh -c 'apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends /tmp/*.deb systemd logrotate' \
         >"$BATS_FILE_TMPDIR/install.log" 2>&1 </dev/null 3>&- || { tail -n 20 "$BATS_FILE_TMPDIR/install.log"; false; }
     [ -L "$ROOT/etc/systemd/system/multi-user.target.wants/ef-controller.service" ]
     [ ! -L "$ROOT/etc/systemd/system/multi-user.target.wants/ef-analyzer.service" ]
     chroot "$ROOT" id everflow
+    [ -L "$ROOT/etc/systemd/system/multi-user.target.wants/ef-state.service" ]
+}
+
+@test "installed, it says how to be the first admin" {
+    # shellcheck disable=SC2016 # As it is printed.
+    grep -qF 'export EFCTL_TOKEN=$(sudo cat /etc/everflow/admin.token)' "$BATS_FILE_TMPDIR/install.log"
+    grep -qx 'eft_[0-9a-f]\{64\}' "$ROOT/etc/everflow/admin.token"
+    [ "$(chroot "$ROOT" stat -c '%U:%G %a' /etc/everflow/admin.token)" = "root:everflow 640" ]
 }
 
 # Boots the system's own systemd with namespaces of its own for everything.
@@ -115,15 +180,95 @@ inside() {
     nsenter --target "$(cat "$BATS_FILE_TMPDIR/systemd.pid")" --pid --mount --net --uts --ipc --cgroup --root --wd=/ -- "$@" 3>&-
 }
 
+# efctl as the first admin.
+efctl_inside() { inside env EFCTL_TOKEN="$(cat "$ROOT/etc/everflow/admin.token")" efctl "$@"; }
+
 is_active() { [ "$(inside systemctl is-active "$1")" = active ]; }
 
 @test "the controller runs from the start, as an ordinary user" {
     boot
     wait_until 60 is_active ef-controller
-    run -0 inside efctl status
+    wait_until 60 efctl_inside status >/dev/null
+    run -0 efctl_inside status
     [[ $output == *"switches     0 of 0 configured"* ]]
+    run ! inside efctl status
+    [[ $output == *"a token is needed"* ]]
     [ "$(inside ps -o user= -C ef-controller 2>/dev/null || inside stat -c %U "/proc/$(inside systemctl show -p MainPID --value ef-controller)")" = everflow ]
 }
+
+# --- Its database ----------------------------------------------------------------
+
+STATE=unix:/run/everflow-state/state.sock
+
+@test "its database is served to it alone, by a user with no rights" {
+    local pid
+    wait_until 30 is_active ef-state || { inside journalctl -u ef-state --no-pager | tail -n 20; false; }
+    pid=$(inside systemctl show -p MainPID --value ef-state)
+    inside cat "/proc/$pid/status" >"$BATS_TEST_TMPDIR/status"
+    grep -qx $'CapEff:\t0000000000000000' "$BATS_TEST_TMPDIR/status"
+    grep -qx $'CapBnd:\t0000000000000000' "$BATS_TEST_TMPDIR/status"
+    grep -qx $'NoNewPrivs:\t1' "$BATS_TEST_TMPDIR/status"
+    [ "$(inside stat -c %U "/proc/$pid")" = everflow-state ]
+    [ "$(inside stat -c '%U %a' /var/lib/everflow/state)" = "everflow-state 700" ]
+    [ "$(inside stat -c '%U:%G %a' /run/everflow-state)" = "everflow-state:everflow-state 750" ]
+    inside setpriv --reuid=everflow --regid=everflow --groups=everflow-state ovsdb-client --timeout=20 list-dbs "$STATE" | grep -qx Everflow_State
+    run ! inside setpriv --reuid=nobody --regid=nogroup --clear-groups ovsdb-client --timeout=20 list-dbs "$STATE"
+    run -0 efctl_inside status --json
+    jq -e '.state.role == "active" and .state.connected' <<<"$output"
+}
+
+has_token() { efctl_inside token --json | jq -e --arg name "$1" '[.tokens[].name] | index($name) != null' >/dev/null; }
+is_new() { [ "$(inside systemctl show -p MainPID --value "$1")" != "$2" ] && is_active "$1"; }
+
+# dies UNIT: killed as hard as can be, it is there again by itself.
+dies() {
+    local pid
+    pid=$(inside systemctl show -p MainPID --value "$1")
+    inside bash -c "kill -KILL $pid"
+    wait_until 60 is_new "$1" "$pid"
+}
+
+@test "what was acknowledged survives kill -9 of the database, of the controller, and a restart" {
+    efctl_inside token add web --role viewer >/dev/null
+    dies ef-state
+    wait_until 60 has_token web
+    dies ef-controller
+    wait_until 60 has_token web
+    inside systemctl restart ef-state ef-controller
+    wait_until 60 has_token web
+}
+
+@test "a database of an older version is brought to the schema of this one" {
+    inside systemctl stop ef-controller ef-state
+    local schema=/usr/share/everflow-ovs/everflow.ovsschema
+    jq 'del(.tables.Alert) | .version = "0.9.0"' "$ROOT$schema" >"$ROOT/tmp/old.ovsschema"
+    inside runuser -u everflow-state -- ovsdb-tool convert /var/lib/everflow/state/state.db /tmp/old.ovsschema
+    [ "$(inside ovsdb-tool needs-conversion /var/lib/everflow/state/state.db $schema)" = yes ]
+    inside systemctl start ef-controller
+    wait_until 60 has_token web
+    [ "$(inside ovsdb-tool needs-conversion /var/lib/everflow/state/state.db $schema)" = no ]
+    [ "$(inside ovsdb-tool db-version /var/lib/everflow/state/state.db.before-upgrade)" = 0.9.0 ]
+}
+
+@test "the audit log is turned over by logrotate, and goes on" {
+    local log=$ROOT/var/log/everflow/audit.ndjson
+    [ "$(jq -r 'select(.status == 201).actor' "$log")" = admin_token ]
+    inside logrotate -f /etc/logrotate.d/everflow
+    [ ! -e "$log" ]
+    efctl_inside token revoke web
+    jq -e '.path == "/v1/tokens/web" and .status < 300' "$log"
+    [ "$(jq -r 'select(.method == "DELETE").path' "$log.1")" = "" ]
+}
+
+@test "systemd rates every service as safe" {
+    local unit
+    for unit in ef-state ef-controller ef-analyzer ef-prober ef-reshuffler; do
+        inside systemd-analyze security --threshold=35 "$unit.service" >"$BATS_TEST_TMPDIR/rating" || { cat "$BATS_TEST_TMPDIR/rating"; false; }
+        tail -n 1 "$BATS_TEST_TMPDIR/rating"
+    done
+}
+
+# --- Collectors ------------------------------------------------------------------
 
 @test "a collector that was not told what to listen to says so, and is not tried again" {
     run inside systemctl start ef-analyzer
@@ -177,4 +322,16 @@ analyzer_has() { # TRACES
     [ -z "$output" ]
     [ ! -e "$ROOT/usr/sbin/ef-analyzer" ]
     [ -e "$ROOT/etc/everflow/analyzer.conf" ] # It was changed, and purge is another word.
+    [ -e "$ROOT/var/lib/everflow/state/state.db" ]
+}
+
+@test "purged, nothing of it is left but its users" {
+    inside apt-get -q purge -y everflow-common everflow-controller everflow-collector >"$BATS_FILE_TMPDIR/purge.log" 2>&1 ||
+        { cat "$BATS_FILE_TMPDIR/purge.log"; false; }
+    run -0 inside find / -xdev \( -path /proc -o -path /sys -o -path /tmp -o -path /var/log/journal \) -prune -o \( -name '*everflow*' -o -name 'ef-*' -o -name 'efctl*' \) -print
+    echo "$output"
+    [ -z "$output" ]
+    run -0 inside find /run -name '*everflow*' -not -path '/run/systemd/*'
+    echo "$output"
+    [ -z "$output" ]
 }

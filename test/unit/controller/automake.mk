@@ -99,4 +99,9 @@ TESTS += test/unit/controller/test_events
 test_unit_controller_test_events_SOURCES = test/unit/controller/test_events.c
 test_unit_controller_test_events_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_controller_test_events_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
+check_PROGRAMS += test/unit/controller/test_configuration
+TESTS += test/unit/controller/test_configuration
+test_unit_controller_test_configuration_SOURCES = test/unit/controller/test_configuration.c
+test_unit_controller_test_configuration_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_controller_test_configuration_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
 endif
