@@ -38,5 +38,6 @@ EXTRA_DIST += test/system/api_responses.bats test/system/api_requests.py test/sy
 EXTRA_DIST += test/system/state.bats test/system/state.bash test/system/fake_prober.py
 EXTRA_DIST += test/system/watch_switches.bats
 EXTRA_DIST += test/system/events.bats test/system/hook_receiver.py
+EXTRA_DIST += test/system/held_connections.bats test/system/held_connections.py
 EXTRA_DIST += test/system/operation.bats
 EXTRA_DIST += test/system/metrics.bats test/system/everflow.rules.test.yml

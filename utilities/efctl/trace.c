@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "utilities/efctl/command.h"
@@ -108,6 +109,26 @@ check_together(const struct options *options, bool json, struct ef_error *err)
     return 0;
 }
 
+enum { PROGRESS_STEP = 1000 };
+
+/* A long answer is shown when it is complete, as its columns are as wide as they
+ * must be: meanwhile who waits at a terminal sees that it comes. */
+static void
+show_progress(size_t n)
+{
+    if (n % PROGRESS_STEP == 0 && isatty(STDERR_FILENO)) {
+        fprintf(stderr, "\r%zu traces so far; with --ndjson each is shown at once", n);
+    }
+}
+
+static void
+clear_progress(size_t n)
+{
+    if (n >= PROGRESS_STEP && isatty(STDERR_FILENO)) {
+        fputs("\r\033[K", stderr);
+    }
+}
+
 /* What arrives: kept, or with --ndjson printed at once. */
 struct collector {
     struct efctl_output *out;
@@ -130,6 +151,7 @@ take(void *ctx, json_t *trace)
     if (json_array_append(collector->traces, trace)) {
         abort(); /* Out of memory. */
     }
+    show_progress(json_array_size(collector->traces));
     return 0;
 }
 
@@ -192,6 +214,7 @@ fetch_and_show(struct efctl_context *context, struct options *options)
     struct efctl_failure failure;
     json_t *end;
     int status = EFCTL_OK, rc = efctl_trace_fetch(&context->client, &options->which.query, &sink, &end, &failure);
+    clear_progress(json_array_size(collector.traces));
     if (rc) {
         json_decref(collector.traces);
         return rc == -EPIPE ? EFCTL_OK : efctl_trace_fail(&options->which.query, &failure);
