@@ -32,10 +32,10 @@ teardown() {
 
 api() { curl -s --max-time 60 "http://127.0.0.1:$PORT/v1/$1" "${@:2}"; }
 code() { jq -r '.error.code // "none"'; }
-in_host() { ip netns exec "ef-$FABRIC-$1" "${@:2}"; }
 address() { jq -r --arg name "$1" '.hosts[] | select(.name == $name).address' "$(demo_topology "$FABRIC")"; }
 start_flow() { # PORT PER_SECOND PIDFILE [TOS]: from h1 to h3, which is behind the other leaf
-    in_host h1 python3 "$EF_SOURCE/test/system/udp_flow.py" "$(address h3)" "$1" "$2" ${4+"$4"} </dev/null >/dev/null 2>&1 3>&- &
+    # No function: the number has to be that of the program, which ip becomes.
+    ip netns exec "ef-$FABRIC-h1" python3 "$EF_SOURCE/test/system/udp_flow.py" "$(address h3)" "$1" "$2" ${4+"$4"} </dev/null >/dev/null 2>&1 3>&- &
     echo $! >"$3"
 }
 stop_flow() { # PIDFILE
