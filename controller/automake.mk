@@ -12,6 +12,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/api_counters.c \
 	controller/api_debug.c controller/api_debug.h \
 	controller/api_diagnoses.c \
+	controller/api_config.c \
 	controller/api_load.c \
 	controller/api_probes.c \
 	controller/api_rules.c \

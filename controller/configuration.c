@@ -497,7 +497,8 @@ configuration_load(const char *file, struct configuration *c, struct ef_error *e
         return rc;
     }
     c->document = root.value;
-    rc = read_document(&root, file, c, err);
+    c->file = strdup(file);
+    rc = c->file ? read_document(&root, file, c, err) : ef_error_set(err, -ENOMEM, "out of memory");
     if (rc) {
         configuration_free(c);
         return ef_error_prefix(err, rc, "%s", file);
@@ -508,6 +509,7 @@ configuration_load(const char *file, struct configuration *c, struct ef_error *e
 void
 configuration_free(struct configuration *c)
 {
+    free(c->file);
     free(c->analyzers);
     free(c->reshufflers);
     free(c->probers);

@@ -59,6 +59,7 @@ struct watcher_settings {
 };
 
 struct configuration {
+    char *file;       /* Where it was read. */
     json_t *document; /* Owns all texts below but those that are not const. */
     const char *listen;
     char *database;         /* Remotes, as ovsdb_remotes.h has them; NULL: none. */

@@ -84,6 +84,7 @@ void api_rules_add(struct controller *c);
 void api_status_add(struct controller *c);
 void api_counters_add(struct controller *c);
 void api_switches_add(struct controller *c);
+void api_config_add(struct controller *c);
 void api_load_add(struct controller *c);
 void api_alerts_add(struct controller *c);
 void api_diagnoses_add(struct controller *c);

@@ -234,6 +234,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     api_switches_add(c);
     c->counter_keeper = counter_keeper_create(c);
     api_counters_add(c);
+    api_config_add(c);
     api_load_add(c);
     rc = daemon->control ? ef_control_create(c->base, daemon->control, control, err) : 0;
     if (rc) {

@@ -39,7 +39,7 @@ is_below(const char *path, const char *folder)
 enum role
 role_needed(const char *method, const char *path)
 {
-    static const char *const always_admin[] = {"/v1/tokens", "/v1/audit"};
+    static const char *const always_admin[] = {"/v1/tokens", "/v1/audit", "/v1/config"};
     static const char *const admin_changes[] = {"/v1/switches", "/v1/topology", "/v1/webhooks"};
     bool looks = !strcmp(method, "GET") || !strcmp(method, "HEAD");
     for (size_t i = 0; i < EF_ARRAY_SIZE(always_admin); i++) {

@@ -62,6 +62,7 @@ REQUESTS = {
         Ask(C, "POST /v1/tokens", 201, {"name": "other", "role": "admin", "expires": "2100-01-01T00:00:00Z"}),
         Ask(C, "DELETE /v1/tokens/other", 200),
         Ask(C, "GET /v1/audit?limit=5", 200),
+        Ask(C, "GET /v1/config", 200, until=lambda c: c["configuration"]["topology"] == "topology.json"),
         # How it is.
         Ask(C, "GET /v1/status", 200),
         Ask(A, "GET /v1/status", 200),

@@ -15,6 +15,7 @@ utilities_efctl_libefctl_a_SOURCES = \
 	utilities/efctl/output.c utilities/efctl/output.h \
 	utilities/efctl/probe.c utilities/efctl/probe_view.c \
 	utilities/efctl/audit.c \
+	utilities/efctl/config.c \
 	utilities/efctl/token.c \
 	utilities/efctl/webhook.c \
 	utilities/efctl/status.c \

@@ -38,7 +38,7 @@ struct efctl_command {
 
 extern const struct efctl_command efctl_trace, efctl_probe, efctl_store, efctl_switch, efctl_switches, efctl_topology,
     efctl_status, efctl_daemon, efctl_pki, efctl_counters, efctl_alert, efctl_diagnose, efctl_load, efctl_token,
-    efctl_webhook, efctl_audit, efctl_debug;
+    efctl_webhook, efctl_audit, efctl_config, efctl_debug;
 
 /* --controller, for a struct efctl_context. */
 extern const struct ef_option efctl_controller_options[];

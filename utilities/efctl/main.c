@@ -13,7 +13,7 @@
 static const struct efctl_command *const commands[] = {
     &efctl_trace,  &efctl_probe,  &efctl_store, &efctl_switch,   &efctl_switches, &efctl_topology,
     &efctl_status, &efctl_daemon, &efctl_pki,   &efctl_counters, &efctl_alert,    &efctl_diagnose,
-    &efctl_load,   &efctl_token,  &efctl_audit, &efctl_webhook,  &efctl_debug,
+    &efctl_load,   &efctl_token,  &efctl_audit, &efctl_config,   &efctl_webhook,  &efctl_debug,
 };
 
 static void

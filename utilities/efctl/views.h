@@ -25,6 +25,7 @@ efctl_view efctl_webhooks_view;       /* GET /v1/webhooks; ctx unused */
 efctl_view efctl_new_token_view;      /* POST /v1/tokens; ctx unused */
 efctl_view efctl_debug_sessions_view; /* GET /v1/debug; ctx unused */
 efctl_view efctl_debug_session_view;  /* GET /v1/debug/ID; ctx unused */
+efctl_view efctl_config_view;         /* GET /v1/config; ctx unused */
 efctl_view efctl_audit_view;          /* GET /v1/audit; ctx unused */
 efctl_view efctl_alert_view;          /* GET /v1/alerts/ID; ctx unused */
 efctl_view efctl_diagnosis_view;      /* GET /v1/diagnoses/ID; ctx unused */

@@ -201,6 +201,7 @@ small_views(void **state)
         {"webhooks", efctl_webhooks_view},
         {"webhooks-none", efctl_webhooks_view},
         {"audit", efctl_audit_view},
+        {"config", efctl_config_view},
         {"debug", efctl_debug_sessions_view},
         {"debug-none", efctl_debug_sessions_view},
         {"debug-session", efctl_debug_session_view},
