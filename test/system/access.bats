@@ -183,8 +183,8 @@ anonymous 127.0.0.1 GET /v1/traces 401" ]
     audited "local POST /v1/tokens 403"
     # A token that has expired, and one that never was.
     token=$(efctl --tls-ca pki/ca.crt token add short --role viewer --expires 1s 2>/dev/null)
-    expired() { [ "$(curl -s -o answer -w '%{http_code}' --cacert pki/ca.crt -H "$(as "$token")" "$EFCTL_CONTROLLER/v1/whoami")" = 401 ]; }
-    wait_until 10 expired
+    is_expired() { [ "$(curl -s -o answer -w '%{http_code}' --cacert pki/ca.crt -H "$(as "$token")" "$EFCTL_CONTROLLER/v1/whoami")" = 401 ]; }
+    wait_until 10 is_expired
     audited "anonymous GET /v1/whoami 401"
     ask 401 --cacert pki/ca.crt -H "$(as eft_never)" /v1/traces
     audited "anonymous GET /v1/traces 401"
