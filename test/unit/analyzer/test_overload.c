@@ -71,7 +71,7 @@ set_up(struct overload *o)
                             .n_counters = 4,
                             .policy = "all",
                             .open_bytes = 8 << 20,
-                            .query_bytes = 1 << 20,
+                            .query_bytes = 4 << 20,
                             .idle_ns = 2 * EF_NS_PER_MS};
     lane_set_up(&o->lane, EF_STREAM_DESTINATION, EF_STREAM_LAST_SWITCH);
     assert_int_equal(ef_filter_counters_add(o->lane.counters, "dropped", "trace.drop", NULL), 0);
