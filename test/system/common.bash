@@ -10,6 +10,8 @@ export EF_SOURCE EF_BUILD EF_OVS_PREFIX
 
 # shellcheck source=utilities/demo.sh
 . "$EF_SOURCE/utilities/demo.sh"
+# shellcheck source=test/system/jq.bash
+. "$EF_SOURCE/test/system/jq.bash"
 
 # wait_until SECONDS COMMAND...: tries it until it succeeds.
 wait_until() {

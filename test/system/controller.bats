@@ -3,6 +3,8 @@
 # ef-controller against real databases of the patched Open vSwitch, real
 # analyzers that read captures, and fake ones that misbehave.
 
+load jq
+
 EF_SOURCE=${EF_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 EF_BUILD=${EF_BUILD:-$EF_SOURCE/_build}
 EF_OVS_PREFIX=${EF_OVS_PREFIX:-$EF_BUILD/ovs/install}

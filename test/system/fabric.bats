@@ -5,6 +5,7 @@
 # shellcheck disable=SC2154 # run sets stderr.
 
 bats_require_minimum_version 1.5.0
+load jq
 
 setup_file() {
     export EF_SOURCE=${EF_SOURCE-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}

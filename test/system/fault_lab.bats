@@ -6,6 +6,7 @@
 # shellcheck disable=SC2154 # run sets stderr.
 
 bats_require_minimum_version 1.5.0
+load jq
 
 FABRIC=eflab
 

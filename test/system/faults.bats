@@ -10,6 +10,8 @@
 #
 # shellcheck disable=SC2030,SC2031
 
+load jq
+
 VIP=10.255.255.1
 MAC=02:00:00:00:00:10
 

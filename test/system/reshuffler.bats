@@ -10,6 +10,7 @@
 # shellcheck disable=SC2030,SC2031
 
 bats_require_minimum_version 1.5.0
+load jq
 
 VIP=10.255.255.1
 VIP6=fd00::ff

@@ -6,6 +6,8 @@
 EF_BUILD=${EF_BUILD:-$EF_SOURCE/_build}
 EF_OVS_PREFIX=${EF_OVS_PREFIX:-$EF_BUILD/ovs/install}
 SWITCHES=()
+# shellcheck source=test/system/jq.bash
+. "$EF_SOURCE/test/system/jq.bash"
 
 # wait_until SECONDS COMMAND...: tries it until it succeeds.
 wait_until() {

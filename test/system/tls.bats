@@ -4,6 +4,7 @@
 # says it is set up: with `efctl pki`, and seen by curl and openssl, too.
 
 bats_require_minimum_version 1.5.0
+load jq
 
 EF_SOURCE=${EF_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 EF_BUILD=${EF_BUILD:-$EF_SOURCE/_build}
