@@ -116,7 +116,7 @@ count() { curl -sf "$URL/v1/traces?limit=0&format=ndjson" | tail -n 1 | jq "${1:
 
 @test "a directory that cannot be used is refused" {
     refused() { # TEXT OPTION...
-        run -1 "$EF_BUILD/analyzer/ef-analyzer" --name x --source "pcap:$BATS_FILE_TMPDIR/copies.pcap" "${@:2}"
+        run -1 timeout 60 "$EF_BUILD/analyzer/ef-analyzer" --name x --source "pcap:$BATS_FILE_TMPDIR/copies.pcap" "${@:2}"
         [[ $output == *"$1"* ]]
     }
     refused "No such file" --archive "$DIR/none"
