@@ -26,6 +26,7 @@ enum {
     ASKER_BYTES = 256 << 10, /* What an answer takes on its way out, beside the cursor. */
     SLICE_NS = 100000,
     TRACES_PER_LOOK = 16, /* Matched between two looks at the clock. */
+    SMALL_HEAP = 4096,    /* Beyond this on pages of its own. */
 };
 
 struct found {
@@ -177,7 +178,8 @@ reserve(struct ef_trace_cursor *c)
         return -EBUSY;
     }
     c->charged_bytes = bytes;
-    c->heap = ef_region_alloc(c->max_found * sizeof *c->heap);
+    c->heap = c->max_found > SMALL_HEAP ? ef_region_alloc(c->max_found * sizeof *c->heap)
+                                        : malloc(c->max_found * sizeof *c->heap);
     return c->heap ? 0 : -EBUSY;
 }
 
@@ -213,7 +215,11 @@ ef_trace_cursor_close(struct ef_trace_cursor *c)
         if (c->charged_bytes) {
             charge(c->store, -(int64_t) c->charged_bytes);
         }
-        ef_region_free(c->heap, c->max_found * sizeof *c->heap);
+        if (c->max_found > SMALL_HEAP) {
+            ef_region_free(c->heap, c->max_found * sizeof *c->heap);
+        } else {
+            free(c->heap);
+        }
         free(c);
     }
 }

@@ -34,8 +34,11 @@ struct ef_multilog_cursor {
     uint32_t n_before;        /* Of them, those that query.after has. */
     uint64_t *bits;           /* Which of its rows match; */
     uint32_t n_words;         /* 64 each. */
-    uint32_t word_at;         /* Next of them. */
-    uint64_t word;            /* What is left of the word before. */
+    uint32_t n_words_taken;   /* Of them. */
+    uint32_t word_number;     /* The last that was taken, */
+    uint64_t word;            /* and what is left of it. */
+    bool is_backward;         /* From the last word, and the last row of each, on. */
+    bool is_raised;           /* query.from rose since the bucket was looked at. */
     uint32_t current;         /* The row that the last call went to. */
 };
 

@@ -102,7 +102,8 @@ struct ef_multilog_query {
     const struct ef_multilog_key_test *keys;  /* Borrowed; all of them must be true, too. */
     unsigned n_keys;
     enum ef_multilog_plan plan;
-    bool newest_first; /* Buckets in the descending order of their newest records, of all writers. */
+    bool newest_first; /* Buckets in the descending order of their newest records, of all writers; in each from
+                        * the end on that has the newer ones. */
     bool is_explained; /* For ef_multilog_cursor_explain(). */
 };
 
@@ -183,8 +184,8 @@ int ef_multilog_step(struct ef_multilog_cursor *cursor);
  * the program had of the current record is no longer good. */
 void ef_multilog_pause(struct ef_multilog_cursor *cursor);
 
-/* From here on no record of an earlier time is asked for. With `newest_first`
- * the answer ends where no bucket has later ones. */
+/* From here on no record of an earlier time is asked for (up to 63 may still come).
+ * With `newest_first` the answer ends where no bucket has later ones. */
 void ef_multilog_raise_from(struct ef_multilog_cursor *cursor, struct ef_time from);
 
 /* A name of the current record, good for the life of the log; and back to that

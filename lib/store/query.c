@@ -158,12 +158,28 @@ cut_before(struct ef_multilog_cursor *c, uint64_t n_matches)
     return n_matches;
 }
 
+static int64_t
+time_of_row(const struct ef_multilog_cursor *c, uint32_t row)
+{
+    int64_t ns;
+    memcpy(&ns, (const uint8_t *) ef_bucket_column(c->log, c->bucket, 0) + (size_t) row * sizeof ns, sizeof ns);
+    return ns;
+}
+
+/* Whether the bucket's last rows seem to be its newest. */
+static bool
+is_time_rising(const struct ef_multilog_cursor *c)
+{
+    return time_of_row(c, c->n_rows - 1) >= time_of_row(c, 0);
+}
+
 /* Takes hold of the next bucket of all and looks for matches; false at the end. */
 static bool
 look_at_bucket(struct ef_multilog_cursor *c, uint64_t *n_matches)
 {
     let_go(c);
-    c->n_words = c->word_at = 0;
+    c->n_words = c->n_words_taken = 0;
+    c->is_raised = false;
     *n_matches = 0;
     if (c->query.newest_first) {
         if (!ef_cursor_next_in_order(c)) {
@@ -182,6 +198,7 @@ look_at_bucket(struct ef_multilog_cursor *c, uint64_t *n_matches)
     }
     if (*n_matches) {
         c->n_words = (c->n_rows + 63) / 64;
+        c->is_backward = c->query.newest_first && is_time_rising(c);
     }
     return true;
 }
@@ -206,6 +223,15 @@ ef_multilog_pause(struct ef_multilog_cursor *c)
     }
 }
 
+/* The next word of the bucket's bitmap, from the end where the newest rows are
+ * if those are to come first. */
+static uint32_t
+next_word(struct ef_multilog_cursor *c)
+{
+    uint32_t i = c->n_words_taken++;
+    return c->is_backward ? c->n_words - 1 - i : i;
+}
+
 /* Takes hold of the bucket again; if it has left, so have its matches. */
 static void
 resume(struct ef_multilog_cursor *c)
@@ -217,11 +243,39 @@ resume(struct ef_multilog_cursor *c)
         return;
     }
     c->n_missed += (uint64_t) __builtin_popcountll(c->word);
-    for (uint32_t i = c->word_at; i < c->n_words; i++) {
-        c->n_missed += (uint64_t) __builtin_popcountll(c->bits[i]);
+    while (c->n_words_taken < c->n_words) {
+        c->n_missed += (uint64_t) __builtin_popcountll(c->bits[next_word(c)]);
     }
     c->word = 0;
-    c->word_at = c->n_words;
+}
+
+/* Leaves the rows of a word that are not before query.from, which rose since the
+ * bucket was looked at. */
+static uint64_t
+cut_earlier(const struct ef_multilog_cursor *c, uint64_t word)
+{
+    uint64_t left = 0;
+    if (word == UINT64_MAX) { /* Without a branch for each. */
+        for (uint32_t bit = 0; bit < 64; bit++) {
+            left |= (uint64_t) (time_of_row(c, c->word_number * 64 + bit) >= c->query.from.ns) << bit;
+        }
+        return left;
+    }
+    for (; word; word &= word - 1) {
+        uint32_t bit = (uint32_t) __builtin_ctzll(word);
+        left |= (uint64_t) (time_of_row(c, c->word_number * 64 + bit) >= c->query.from.ns) << bit;
+    }
+    return left;
+}
+
+static void
+take_word(struct ef_multilog_cursor *c)
+{
+    c->word_number = next_word(c);
+    c->word = c->bits[c->word_number];
+    if (c->word && c->is_raised) {
+        c->word = cut_earlier(c, c->word);
+    }
 }
 
 int
@@ -232,16 +286,17 @@ ef_multilog_step(struct ef_multilog_cursor *c)
         resume(c);
     }
     while (!c->word) {
-        if (c->word_at < c->n_words) {
-            c->word = c->bits[c->word_at++];
+        if (c->n_words_taken < c->n_words) {
+            take_word(c);
         } else if (!look_at_bucket(c, &n_matches)) {
             return 0;
         } else if (!n_matches) {
             return -EAGAIN;
         }
     }
-    c->current = (c->word_at - 1) * 64 + (uint32_t) __builtin_ctzll(c->word);
-    c->word &= c->word - 1;
+    uint32_t bit = (uint32_t) (c->is_backward ? 63 - __builtin_clzll(c->word) : __builtin_ctzll(c->word));
+    c->current = c->word_number * 64 + bit;
+    c->word &= ~(UINT64_C(1) << bit);
     return 1;
 }
 
@@ -257,7 +312,10 @@ ef_multilog_next(struct ef_multilog_cursor *c)
 void
 ef_multilog_raise_from(struct ef_multilog_cursor *c, struct ef_time from)
 {
-    c->query.from.ns = EF_MAX(c->query.from.ns, from.ns);
+    if (c->query.from.ns < from.ns) {
+        c->query.from = from;
+        c->is_raised = true;
+    }
 }
 
 uint64_t

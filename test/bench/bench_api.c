@@ -5,7 +5,8 @@
  *   processor time of that daemon, and of the clock for the whole. The bound is
  *   the same bytes over a socket by a loop that does nothing else, in its processor time;
  * - api.small: 2,000 GetTrace of one trace a second from the controller: the 50th and the 99th
- *   percentile of the time from when the request was due;
+ *   percentile of the time from when the request was due, and what a request takes of the
+ *   controller's, both analyzers' and this client's processor time;
  * - api.held: what GET /v1/topology takes while 10,000 connections are only held: half of
  *   them silent, the others with half a request or half a handshake;
  * - api.memory: of the controller when it has just started.
@@ -158,16 +159,57 @@ client_context(const struct api_daemons *d)
     return context;
 }
 
+enum { ASKED, ASKING, BEHIND, N_PARTIES }; /* The controller, this client, all analyzers. */
+
+static double
+own_cpu_seconds(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts); /* The askers are threads. */
+    return (double) ts.tv_sec + (double) ts.tv_nsec * 1e-9;
+}
+
+static void
+read_cpu(const struct api_daemons *d, double seconds[N_PARTIES])
+{
+    seconds[ASKED] = api_cpu_seconds(&d->controller);
+    seconds[ASKING] = own_cpu_seconds();
+    seconds[BEHIND] = 0;
+    for (int i = 0; i < API_N_ANALYZERS; i++) {
+        seconds[BEHIND] += api_cpu_seconds(&d->analyzers[i]);
+    }
+}
+
+static void
+print_cpu(const struct api_daemons *d, const char *name, struct ef_bench cpu[N_PARTIES])
+{
+    static const char *const who[N_PARTIES] = {"controller", "client", "analyzers"};
+    for (int i = 0; i < N_PARTIES; i++) {
+        cpu[i].name = name;
+        cpu[i].unit = "CPU us/request";
+        cpu[i].lower_is_better = true;
+        ef_bench_param_text(&cpu[i], "daemon", who[i]);
+        ef_bench_param_text(&cpu[i], "over", d->is_tls ? "TLS" : "plain");
+        ef_bench_print(&cpu[i]);
+    }
+}
+
 /* Runs the load some times; medians of the percentiles over the runs. */
 static void
 bench_load(const struct api_daemons *d, struct api_load load, const char *name, double goal_ms)
 {
     struct ef_bench p50 = {.name = name}, p99 = {.name = name, .goal = goal_ms},
-                    failed = {.name = name, .unit = "failed"};
+                    failed = {.name = name, .unit = "failed"}, cpu[N_PARTIES] = {{0}};
     load.tls = client_context(d);
     load.port = d->controller.port;
     for (int run = 0; run < RUNS; run++) {
+        double before[N_PARTIES], after[N_PARTIES];
+        read_cpu(d, before);
         api_load_run(&load);
+        read_cpu(d, after);
+        for (int i = 0; i < N_PARTIES; i++) {
+            ef_bench_add(&cpu[i], (after[i] - before[i]) / (double) load.n * 1e6);
+        }
         ef_bench_add(&p50, load.seconds[load.n / 2] * 1e3);
         ef_bench_add(&p99, load.seconds[load.n * 99 / 100] * 1e3);
         ef_bench_add(&failed, (double) load.n_failed);
@@ -180,6 +222,7 @@ bench_load(const struct api_daemons *d, struct api_load load, const char *name, 
     describe(&failed, d, &d->controller);
     failed.lower_is_better = true;
     ef_bench_print(&failed);
+    print_cpu(d, name, cpu);
     SSL_CTX_free(load.tls);
 }
 

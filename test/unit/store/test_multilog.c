@@ -530,6 +530,54 @@ test_leaving_histories(void **state)
     }
 }
 
+/* --- The newest first ----------------------------------------------------------- */
+
+/* Whoever wants only the newest record has it at once, whether times rise or fall
+ * with the appends: of a bucket whose newest record is known, at most a word of
+ * rows comes that are older. */
+static void
+expect_newest_at_once(bool is_rising)
+{
+    enum { N = 3000, BUCKET_ROWS = 1024 };
+    struct ef_schema schema;
+    struct ef_multilog *log;
+    struct ef_multilog_writer *writer;
+    struct ef_multilog_cursor *cursor;
+    struct ef_error err = EF_ERROR_INIT;
+    assert_int_equal(ef_schema_init(&schema, columns, EF_ARRAY_SIZE(columns), sizeof(struct record), &err), 0);
+    struct ef_multilog_config config = {
+        .schema = &schema, .memory_bytes = 4 << 20, .max_writers = 1, .bucket_rows = BUCKET_ROWS};
+    assert_int_equal(ef_multilog_create(&config, &log, &err), 0);
+    assert_int_equal(ef_multilog_writer_open(log, &writer), 0);
+    for (uint64_t i = 0; i < N; i++) {
+        append(writer, is_rising ? i : N - 1 - i, 1);
+    }
+    struct ef_multilog_query query = {.from = {INT64_MIN}, .to = {INT64_MAX}, .newest_first = true};
+    ef_multilog_snapshot(log, &query.snapshot);
+    assert_int_equal(ef_multilog_query(log, &query, &cursor), 0);
+    unsigned n = 0;
+    for (; ef_multilog_next(cursor); n++) {
+        struct record r;
+        ef_multilog_record(cursor, &r);
+        check_record(&r, (uint64_t) r.time.ns);
+        if (!n) {
+            assert_int_equal(r.time.ns, N - 1);
+        }
+        ef_multilog_raise_from(cursor, r.time);
+    }
+    assert_in_range(n, 1, 64);
+    ef_multilog_cursor_close(cursor);
+    ef_multilog_writer_close(writer);
+    ef_multilog_destroy(log);
+}
+
+static void
+test_newest_first(void **state)
+{
+    expect_newest_at_once(true);
+    expect_newest_at_once(false);
+}
+
 int
 main(void)
 {
@@ -538,6 +586,7 @@ main(void)
         cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_too_big),
         cmocka_unit_test(test_freeze),        cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_histories),     cmocka_unit_test(test_leaving_histories),
+        cmocka_unit_test(test_newest_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
