@@ -115,6 +115,7 @@ init(struct ef_analyzer *a, struct ef_error *err)
         ef_load_history_create(a->plan.history_bytes, a->started, &a->load_history)) {
         return ef_error_set(err, -ENOMEM, "out of memory");
     }
+    ef_filter_counters_give_groups(a->counters, a->plan.group_bytes);
     a->bells = alloc_aligned(a->config.n_workers, sizeof *a->bells);
     a->ingests = alloc_aligned(a->config.n_sources, sizeof *a->ingests);
     a->workers = alloc_aligned(a->config.n_workers, sizeof *a->workers);

@@ -7,6 +7,8 @@ analyzer_libanalyzer_a_SOURCES = \
 	analyzer/conf.c analyzer/conf.h \
 	analyzer/control.c analyzer/control.h \
 	analyzer/copy_record.c analyzer/copy_record.h \
+	analyzer/counter_groups.c analyzer/counter_groups.h \
+	analyzer/counter_series.c analyzer/counter_series.h \
 	analyzer/current_topology.c analyzer/current_topology.h \
 	analyzer/explain.c analyzer/explain.h \
 	analyzer/feed.c analyzer/feed.h \

@@ -10,21 +10,12 @@
 #include <string.h>
 
 #include "analyzer/region.h"
-#include "base/counter.h"
 #include "filter/filter.h"
 #include "trace/trace_match.h"
 
-#define INTERVAL_NS (EF_COUNTER_INTERVAL_S * EF_NS_PER_S)
-
-/* What one worker counted in one interval. */
-struct cell {
-    _Atomic int64_t number; /* Of the interval since 1970, + 1; 0: none. */
-    ef_counter packets, bytes;
-};
-
 struct worker_counter {
-    ef_counter packets, bytes;
-    struct cell cells[EF_COUNTER_INTERVALS]; /* By the interval's number. */
+    struct ef_counter_groups *groups; /* NULL: none. There before the filter is. */
+    struct ef_counter_series series;
 };
 
 struct worker_part {
@@ -38,6 +29,7 @@ struct slot {
     enum slot_state state;
     char name[EF_COUNTER_NAME_MAX + 1];
     struct ef_time added;
+    struct ef_group_by by;
     struct ef_filter *filter; /* That of the workers, until none can have it. */
     uint64_t left_at;         /* The epoch since which no worker takes it. */
 };
@@ -48,6 +40,8 @@ struct ef_filter_counters {
     _Atomic(struct ef_filter *) filters[EF_COUNTERS_MAX]; /* What the workers look at. */
     _Atomic unsigned n_used;                              /* Those behind are NULL. */
     struct slot slots[EF_COUNTERS_MAX];                   /* Of the control thread alone. */
+    uint64_t group_bytes;                                 /* Of all workers together. */
+    unsigned groups_each;                                 /* Groups of a counter in a worker; 0: there can be none. */
     uint8_t *parts;
 };
 
@@ -94,12 +88,67 @@ ef_filter_counters_create(unsigned n_workers, unsigned max_counters, struct ef_f
     return 0;
 }
 
+/* --- Groups ------------------------------------------------------------------------ */
+
+void
+ef_filter_counters_give_groups(struct ef_filter_counters *c, uint64_t bytes)
+{
+    unsigned n = EF_COUNTER_GROUPS_MAX;
+    while (n > EF_COUNTER_GROUPS_MIN && ef_counter_groups_memory(n) * c->n_workers * EF_GROUPED_COUNTERS > bytes) {
+        n--;
+    }
+    c->group_bytes = bytes;
+    c->groups_each = n;
+}
+
+static void
+destroy_groups(struct ef_filter_counters *c, int slot)
+{
+    for (unsigned k = 0; k < c->n_workers; k++) {
+        ef_counter_groups_destroy(part_of(c, k)->counters[slot].groups);
+        part_of(c, k)->counters[slot].groups = NULL;
+    }
+}
+
+/* True if there is memory for the groups of one counter more. */
+static bool
+has_room_for_groups(const struct ef_filter_counters *c)
+{
+    uint64_t each = c->n_workers * ef_counter_groups_memory(c->groups_each), taken = each;
+    for (unsigned i = 0; i < c->max_counters; i++) {
+        taken += c->slots[i].state != FREE && c->slots[i].by.kind != EF_GROUP_BY_NONE ? each : 0;
+    }
+    return c->groups_each && taken <= c->group_bytes;
+}
+
+static int
+create_groups(struct ef_filter_counters *c, int slot, struct ef_group_by by, struct ef_error *err)
+{
+    if (by.kind == EF_GROUP_BY_NONE) {
+        return 0;
+    }
+    if (!has_room_for_groups(c)) {
+        return ef_error_set(err, -ENOSPC,
+                            "there is no memory for the groups of another counter; remove one that has groups, or "
+                            "give more --memory");
+    }
+    for (unsigned k = 0; k < c->n_workers; k++) {
+        part_of(c, k)->counters[slot].groups = ef_counter_groups_create(by, c->groups_each);
+        if (!part_of(c, k)->counters[slot].groups) {
+            destroy_groups(c, slot);
+            return ef_error_set(err, -ENOMEM, "out of memory");
+        }
+    }
+    return 0;
+}
+
 void
 ef_filter_counters_destroy(struct ef_filter_counters *c)
 {
     if (c) {
         for (unsigned i = 0; i < c->max_counters; i++) {
             ef_filter_destroy(c->slots[i].filter);
+            destroy_groups(c, (int) i);
         }
         ef_region_free(c->parts, c->n_workers * part_bytes(c->max_counters));
         free(c);
@@ -127,6 +176,7 @@ reclaim(struct ef_filter_counters *c)
         struct slot *slot = &c->slots[i];
         if (slot->state == LEAVING && has_passed(c, slot->left_at)) {
             ef_filter_destroy(slot->filter);
+            destroy_groups(c, (int) i);
             *slot = (struct slot){.state = FREE};
             for (unsigned k = 0; k < c->n_workers; k++) {
                 memset(&part_of(c, k)->counters[i], 0, sizeof part_of(c, k)->counters[i]);
@@ -183,8 +233,20 @@ publish(struct ef_filter_counters *c, int i, struct ef_filter *filter)
     }
 }
 
+/* The counter of a name that is there may be added again as it is. */
+static int
+check_same(const struct slot *slot, const struct ef_filter *filter, struct ef_group_by by, struct ef_error *err)
+{
+    if (strcmp(ef_filter_text(slot->filter), ef_filter_text(filter))) {
+        return ef_error_set(err, -EEXIST, "there is a counter '%s' with another filter", slot->name);
+    }
+    bool is_same = slot->by.kind == by.kind && slot->by.len == by.len;
+    return is_same ? 0 : ef_error_set(err, -EEXIST, "there is a counter '%s' with other groups", slot->name);
+}
+
 int
-ef_filter_counters_add(struct ef_filter_counters *c, const char *name, const char *text, struct ef_error *err)
+ef_filter_counters_add(struct ef_filter_counters *c, const char *name, const char *text, struct ef_group_by by,
+                       struct ef_error *err)
 {
     struct ef_filter *filter;
     int rc = check_name(name, err);
@@ -194,18 +256,20 @@ ef_filter_counters_add(struct ef_filter_counters *c, const char *name, const cha
     }
     int there = slot_of(c, name);
     if (there >= 0) {
-        bool is_same = !strcmp(ef_filter_text(c->slots[there].filter), ef_filter_text(filter));
+        rc = check_same(&c->slots[there], filter, by, err);
         ef_filter_destroy(filter);
-        return is_same ? 0 : ef_error_set(err, -EEXIST, "there is a counter '%s' with another filter", name);
+        return rc;
     }
     reclaim(c);
     int i = free_slot(c);
-    if (i < 0) {
+    rc = i < 0 ? ef_error_set(err, i, "there are %u counters already; remove one", c->max_counters)
+               : create_groups(c, i, by, err);
+    if (rc) {
         ef_filter_destroy(filter);
-        return ef_error_set(err, i, "there are %u counters already; remove one", c->max_counters);
+        return rc;
     }
     struct slot *slot = &c->slots[i];
-    *slot = (struct slot){.state = ACTIVE, .added = ef_time_real(), .filter = filter};
+    *slot = (struct slot){.state = ACTIVE, .by = by, .added = ef_time_real(), .filter = filter};
     memcpy(slot->name, name, strlen(name) + 1);
     publish(c, i, filter);
     return 0;
@@ -261,48 +325,13 @@ ef_filter_counters_get(struct ef_filter_counters *c, unsigned i, struct ef_count
     *info = (struct ef_counter_info){
         .name = c->slots[slot].name,
         .filter = ef_filter_text(c->slots[slot].filter),
+        .by = c->slots[slot].by,
         .added = c->slots[slot].added,
     };
     for (unsigned k = 0; k < c->n_workers; k++) {
-        info->total.packets += ef_counter_get(&part_of(c, k)->counters[slot].packets);
-        info->total.bytes += ef_counter_get(&part_of(c, k)->counters[slot].bytes);
+        ef_counter_series_total(&part_of(c, k)->counters[slot].series, &info->total);
     }
     return true;
-}
-
-/* A cell as it stands; false while its worker begins another interval in it. */
-static bool
-read_cell(struct cell *cell, int64_t *number, struct ef_counter_values *values)
-{
-    *number = atomic_load_explicit(&cell->number, memory_order_acquire);
-    values->packets = atomic_load_explicit(&cell->packets.value, memory_order_acquire);
-    values->bytes = atomic_load_explicit(&cell->bytes.value, memory_order_acquire);
-    return *number && atomic_load_explicit(&cell->number, memory_order_relaxed) == *number;
-}
-
-static void
-add_to(struct ef_counter_interval intervals[], unsigned *n, int64_t number, const struct ef_counter_values *values)
-{
-    struct ef_time start = {(number - 1) * INTERVAL_NS};
-    unsigned i = 0;
-    while (i < *n && intervals[i].start.ns != start.ns) {
-        i++;
-    }
-    if (i == *n && *n == EF_COUNTER_INTERVALS) {
-        return; /* Workers far apart in time: the first ones have filled it. */
-    }
-    if (i == *n) {
-        intervals[(*n)++] = (struct ef_counter_interval){.start = start};
-    }
-    intervals[i].values.packets += values->packets;
-    intervals[i].values.bytes += values->bytes;
-}
-
-static int
-by_start(const void *a_, const void *b_)
-{
-    const struct ef_counter_interval *a = a_, *b = b_;
-    return (a->start.ns > b->start.ns) - (a->start.ns < b->start.ns);
 }
 
 unsigned
@@ -312,47 +341,88 @@ ef_filter_counters_intervals(struct ef_filter_counters *c, unsigned i,
     int slot = active_slot(c, i);
     unsigned n = 0;
     for (unsigned k = 0; slot >= 0 && k < c->n_workers; k++) {
-        for (unsigned at = 0; at < EF_COUNTER_INTERVALS; at++) {
-            int64_t number;
-            struct ef_counter_values values;
-            if (read_cell(&part_of(c, k)->counters[slot].cells[at], &number, &values)) {
-                add_to(intervals, &n, number, &values);
+        n = ef_counter_series_intervals(&part_of(c, k)->counters[slot].series, intervals, n);
+    }
+    ef_counter_intervals_sort(intervals, n);
+    return n;
+}
+
+/* The groups of counter number `i` in a worker; NULL if it has none. */
+static const struct ef_counter_groups *
+groups_of(const struct ef_filter_counters *c, unsigned i, unsigned worker)
+{
+    int slot = active_slot(c, i);
+    return slot < 0 ? NULL : part_of(c, worker)->counters[slot].groups;
+}
+
+/* Adds a worker's part of a group to that of `n` groups which it is, or as one more. */
+static unsigned
+add_group(struct ef_counter_group_info groups[], unsigned n, const struct ef_counter_group *group)
+{
+    unsigned i = 0;
+    while (i < n && memcmp(&groups[i].key, &group->key, sizeof group->key)) {
+        i++;
+    }
+    if (i == n) {
+        groups[n++] = (struct ef_counter_group_info){.key = group->key};
+    }
+    ef_counter_series_total(&group->series, &groups[i].total);
+    return n;
+}
+
+static int
+greatest_first(const void *a_, const void *b_)
+{
+    const struct ef_counter_group_info *a = a_, *b = b_;
+    bool a_is_other = a->key.what == EF_GROUP_OTHER, b_is_other = b->key.what == EF_GROUP_OTHER;
+    if (a_is_other != b_is_other) {
+        return a_is_other - b_is_other;
+    }
+    if (a->total.packets != b->total.packets) {
+        return a->total.packets < b->total.packets ? 1 : -1;
+    }
+    return memcmp(&a->key, &b->key, sizeof a->key);
+}
+
+unsigned
+ef_filter_counters_groups(struct ef_filter_counters *c, unsigned i, struct ef_counter_group_info **groups)
+{
+    unsigned n = 0;
+    *groups = calloc((size_t) c->n_workers * EF_COUNTER_GROUPS_MAX, sizeof **groups);
+    for (unsigned k = 0; *groups && k < c->n_workers; k++) {
+        const struct ef_counter_groups *part = groups_of(c, i, k);
+        unsigned n_part = part ? ef_counter_groups_n(part) : 0;
+        for (unsigned at = 0; at < n_part; at++) {
+            n = add_group(*groups, n, ef_counter_groups_get(part, at));
+        }
+    }
+    if (n) {
+        qsort(*groups, n, sizeof **groups, greatest_first);
+        n -= !(*groups)[n - 1].total.packets; /* "other", in which nothing is. */
+    }
+    return n;
+}
+
+unsigned
+ef_filter_counters_group_intervals(struct ef_filter_counters *c, unsigned i, const struct ef_group_key *key,
+                                   struct ef_counter_interval intervals[EF_COUNTER_INTERVALS])
+{
+    unsigned n = 0;
+    for (unsigned k = 0; k < c->n_workers; k++) {
+        const struct ef_counter_groups *part = groups_of(c, i, k);
+        unsigned n_part = part ? ef_counter_groups_n(part) : 0;
+        for (unsigned at = 0; at < n_part; at++) {
+            const struct ef_counter_group *group = ef_counter_groups_get(part, at);
+            if (!memcmp(&group->key, key, sizeof *key)) {
+                n = ef_counter_series_intervals(&group->series, intervals, n);
             }
         }
     }
-    qsort(intervals, n, sizeof intervals[0], by_start);
+    ef_counter_intervals_sort(intervals, n);
     return n;
 }
 
 /* --- Workers --------------------------------------------------------------------------- */
-
-/* The cell of the interval, begun anew if an older one is there; NULL if a newer one is. */
-static struct cell *
-cell_of(struct worker_counter *counter, struct ef_time start)
-{
-    int64_t number = start.ns / INTERVAL_NS + 1;
-    struct cell *cell = &counter->cells[(uint64_t) number % EF_COUNTER_INTERVALS];
-    int64_t there = atomic_load_explicit(&cell->number, memory_order_relaxed);
-    if (number > there) {
-        atomic_store_explicit(&cell->number, 0, memory_order_relaxed);
-        atomic_store_explicit(&cell->packets.value, 0, memory_order_release);
-        atomic_store_explicit(&cell->bytes.value, 0, memory_order_release);
-        atomic_store_explicit(&cell->number, number, memory_order_release);
-    }
-    return number >= there ? cell : NULL;
-}
-
-static void
-count(struct worker_counter *counter, const struct ef_trace *trace)
-{
-    struct cell *cell = cell_of(counter, trace->start);
-    ef_counter_add(&counter->packets, 1);
-    ef_counter_add(&counter->bytes, trace->wire_len);
-    if (cell) {
-        ef_counter_add(&cell->packets, 1);
-        ef_counter_add(&cell->bytes, trace->wire_len);
-    }
-}
 
 void
 ef_filter_counters_count(struct ef_filter_counters *c, unsigned worker, const struct ef_trace *trace)
@@ -361,7 +431,11 @@ ef_filter_counters_count(struct ef_filter_counters *c, unsigned worker, const st
     for (unsigned i = 0; i < n; i++) {
         const struct ef_filter *filter = atomic_load_explicit(&c->filters[i], memory_order_acquire);
         if (filter && ef_trace_match(trace, filter, NULL)) {
-            count(&part_of(c, worker)->counters[i], trace);
+            struct worker_counter *counter = &part_of(c, worker)->counters[i];
+            ef_counter_series_add(&counter->series, trace->start, trace->wire_len);
+            if (counter->groups) {
+                ef_counter_groups_count(counter->groups, trace);
+            }
         }
     }
 }

@@ -15,6 +15,7 @@
 
 enum {
     COUNTING_SHARE = 128, /* Of --memory, for each of the two kinds of counters, and for what they were. */
+    GROUP_SHARE = 64,     /* For the groups of counters. */
     MIN_FEED_SLOTS = 256,
     MAX_FEED_SLOTS = 1 << 16,
     MIN_OPEN_BYTES = 256 << 10,
@@ -48,9 +49,10 @@ ef_memory_plan_make(struct ef_memory_plan *plan, uint64_t limit, unsigned n_sour
     plan->fate_bytes = with_fates ? n_sources * ef_loss_table_memory() + n_workers * ef_transit_table_memory() : 0;
     plan->load_ports = ef_load_table_ports_in(limit / COUNTING_SHARE / n_workers);
     plan->n_counters = ef_filter_counters_in(limit / COUNTING_SHARE, n_workers);
+    plan->group_bytes = limit / GROUP_SHARE;
     plan->history_bytes = limit / COUNTING_SHARE;
     plan->load_bytes = n_workers * ef_load_table_memory(plan->load_ports) +
-                       ef_filter_counters_memory(n_workers, plan->n_counters) + plan->history_bytes;
+                       ef_filter_counters_memory(n_workers, plan->n_counters) + plan->group_bytes + plan->history_bytes;
     uint64_t without_store = n_sources * (plan->source_ring_bytes + ef_switch_table_memory()) +
                              n_feeds * plan->feed_bytes + n_workers * plan->open_bytes + plan->query_bytes +
                              plan->fate_bytes + plan->load_bytes;

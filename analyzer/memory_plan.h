@@ -27,6 +27,7 @@ struct ef_memory_plan {
     uint64_t fate_bytes;    /* What the verdicts need to know, all together. */
     uint32_t load_ports;    /* See load_table.h. */
     unsigned n_counters;    /* See filter_counters.h. */
+    uint64_t group_bytes;   /* Of the groups of counters. */
     uint64_t history_bytes; /* See load_history.h. */
     uint64_t load_bytes;    /* Counters of load and by filter, and the history, all together. */
     uint64_t total;         /* Of everything; at most `limit`. */

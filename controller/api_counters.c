@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counters by filter: GET and POST /v1/counters, GET and DELETE
  * /v1/counters/NAME. Each analyzer has its own; here they are added, removed and
- * summed by name. That they exist, the state knows, too, and counter_keeper.c sees
+ * summed by name (counter_sums.h). That they exist, the state knows, too, and counter_keeper.c sees
  * to it that analyzers have them. */
 #include <config.h>
 
@@ -13,121 +13,15 @@
 
 #include "controller/ask_analyzers.h"
 #include "controller/counter_keeper.h"
+#include "controller/counter_sums.h"
 #include "controller/switch_names.h"
 #include "net/http_query.h"
 
 enum { MAX_NAME = 200 };
 /* The analyzers' intervals are of so many seconds; "step" is several of them. */
-enum { INTERVAL_S = 10, MAX_STEP_S = 86400 };
+enum { MAX_STEP_S = 86400 };
 static const char *const time_params[] = {"start", "end", NULL}, *const counter_params[] = {"start", "end", "step",
                                                                                             NULL};
-
-/* --- Sums ------------------------------------------------------------------------ */
-
-static void
-add_number(json_t *sum, const json_t *part, const char *key)
-{
-    json_int_t n = json_integer_value(json_object_get(sum, key)) + json_integer_value(json_object_get(part, key));
-    json_object_set_new(sum, key, json_integer(n));
-}
-
-/* Adds `part` to the entry of `list` with the same `key`, or as a new one. */
-static json_t *
-add_to_list(json_t *list, const json_t *part, const char *key)
-{
-    size_t i;
-    json_t *entry;
-    json_array_foreach(list, i, entry)
-    {
-        if (json_equal(json_object_get(entry, key), json_object_get(part, key))) {
-            add_number(entry, part, "packets");
-            add_number(entry, part, "bytes");
-            return entry;
-        }
-    }
-    entry = json_deep_copy(part);
-    json_array_append_new(list, entry);
-    return entry;
-}
-
-static void
-add_all(json_t *list, const json_t *parts, const char *key)
-{
-    size_t i;
-    const json_t *part;
-    json_array_foreach((json_t *) parts, i, part)
-    {
-        if (json_is_object(part)) {
-            json_t *entry = add_to_list(list, part, key);
-            if (!strcmp(key, "name")) {
-                json_int_t n = json_integer_value(json_object_get(entry, "analyzers"));
-                json_object_set_new(entry, "analyzers", json_integer(n + 1));
-            }
-        }
-    }
-}
-
-static json_t *
-merge_lists(const struct controller *c, const struct fan_out_answer answers[], size_t n)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) {
-        if (!*answers[i].error) {
-            add_all(list, json_object_get(answers[i].body, "counters"), "name");
-        }
-    }
-    return json_pack("{s:o}", "counters", list);
-}
-
-static int
-by_start(const void *a, const void *b)
-{
-    const char *start_a = json_string_value(json_object_get(*(json_t *const *) a, "start"));
-    const char *start_b = json_string_value(json_object_get(*(json_t *const *) b, "start"));
-    return strcmp(start_a ? start_a : "", start_b ? start_b : ""); /* All are written alike. */
-}
-
-static json_t *
-sorted(const json_t *list)
-{
-    size_t n = json_array_size(list);
-    json_t **entries = calloc(n + 1, sizeof *entries), *result = json_array();
-    for (size_t i = 0; entries && i < n; i++) {
-        entries[i] = json_array_get(list, i);
-    }
-    if (entries) {
-        qsort(entries, n, sizeof *entries, by_start);
-    }
-    for (size_t i = 0; entries && i < n; i++) {
-        json_array_append(result, entries[i]);
-    }
-    free(entries);
-    return result;
-}
-
-static json_t *
-merge_one(const struct controller *c, const struct fan_out_answer answers[], size_t n)
-{
-    json_t *sum = NULL, *values = json_array();
-    for (size_t i = 0; i < n; i++) {
-        if (*answers[i].error || !json_is_object(answers[i].body)) {
-            continue;
-        }
-        add_all(values, json_object_get(answers[i].body, "values"), "start");
-        if (sum) {
-            add_number(sum, answers[i].body, "packets");
-            add_number(sum, answers[i].body, "bytes");
-        } else {
-            sum = json_copy(answers[i].body);
-        }
-    }
-    sum = sum ? sum : json_object();
-    if (json_object_get(sum, "values")) {
-        json_object_set_new(sum, "values", sorted(values));
-    }
-    json_decref(values);
-    return sum;
-}
 
 /* --- Requests ---------------------------------------------------------------------- */
 
@@ -135,7 +29,7 @@ static void
 list_counters(struct ef_http_request *http, void *ctx)
 {
     struct fan_out_request request = {.method = "GET", .target = "/v1/counters", .program = "ef-analyzer"};
-    ask_analyzers(http, ctx, &request, 200, merge_lists);
+    ask_analyzers(http, ctx, &request, 200, counter_sums_of_lists);
 }
 
 /* A counter being added or removed. */
@@ -230,16 +124,21 @@ add_counter(struct ef_http_request *http, void *ctx)
         return;
     }
     const char *name = json_string_value(json_object_get(document, "name"));
+    const char *group_by = json_string_value(json_object_get(document, "group_by"));
+    if (group_by && !strcmp(group_by, "none")) {
+        json_object_del(document, "group_by"); /* It is as if it said nothing. */
+    }
     json_t *kept = name ? state_get(c->state, STATE_COUNTER, name) : NULL;
     if (kept && !json_equal(kept, document)) { /* As it is, it may be added again: the first answer may be lost. */
-        ef_http_reply_error(http, 409, "exists", -1, "there is a counter '%.*s' with another filter; remove it first",
-                            MAX_NAME, name);
+        ef_http_reply_error(http, 409, "exists", -1,
+                            "there is a counter '%.*s' with another filter or other groups; remove it first", MAX_NAME,
+                            name);
     } else {
         struct counter_change *change = change_create(c, http, name ? name : "");
         struct fan_out_request request = {
             .method = "POST", .target = "/v1/counters", .program = "ef-analyzer", .body = document};
         change->document = json_incref(document);
-        ask_analyzers_then(c, &request, 201, merge_one, on_counter_added, change);
+        ask_analyzers_then(c, &request, 201, counter_sums_of_one, on_counter_added, change);
     }
     json_decref(document);
 }
@@ -255,30 +154,6 @@ check_name(struct ef_http_request *http, const char *name)
     return true;
 }
 
-/* The values of `step_s` seconds, counted from 1970, together. */
-static json_t *
-join_values(const json_t *values, int64_t step_s)
-{
-    json_t *joined = json_array(), *part;
-    size_t i;
-    json_array_foreach((json_t *) values, i, part)
-    {
-        struct ef_time start = {0};
-        char text[EF_TIME_TEXT_SIZE];
-        const char *written = json_string_value(json_object_get(part, "start"));
-        if (!written || ef_time_parse(written, start, &start, NULL)) {
-            continue; /* Came over a socket. */
-        }
-        start.ns -= start.ns % (step_s * EF_NS_PER_S);
-        json_t *copy = json_copy(part);
-        ef_time_format(start, text);
-        json_object_set_new(copy, "start", json_string(text));
-        add_to_list(joined, copy, "start");
-        json_decref(copy);
-    }
-    return joined;
-}
-
 /* A counter that is asked for with a step. */
 struct stepped {
     struct ef_http_request *http;
@@ -289,10 +164,8 @@ static void
 reply_stepped(void *ctx, int status, json_t *answer)
 {
     struct stepped *s = ctx;
-    const json_t *values = json_object_get(answer, "values");
-    if (status == 200 && values) {
-        json_object_set_new(answer, "values", join_values(values, s->step_s));
-        json_object_set_new(answer, "interval_s", json_integer(s->step_s));
+    if (status == 200) {
+        counter_sums_join(answer, s->step_s);
     }
     ef_http_reply_json(s->http, status, answer);
     free(s);
@@ -305,7 +178,7 @@ read_step(struct ef_http_request *http, int64_t *step_s)
     const char *text = ef_http_param(http, "step");
     struct ef_error err = EF_ERROR_INIT;
     int64_t ns;
-    *step_s = INTERVAL_S;
+    *step_s = COUNTER_INTERVAL_S;
     if (!text) {
         return true;
     }
@@ -314,9 +187,9 @@ read_step(struct ef_http_request *http, int64_t *step_s)
         return false;
     }
     *step_s = ns / EF_NS_PER_S;
-    if (ns <= 0 || ns % (INTERVAL_S * EF_NS_PER_S) || *step_s > MAX_STEP_S) {
+    if (ns <= 0 || ns % (COUNTER_INTERVAL_S * EF_NS_PER_S) || *step_s > MAX_STEP_S) {
         ef_http_reply_error(http, 400, "bad_query", -1, "step: '%.40s' is not a multiple of %d s up to a day", text,
-                            INTERVAL_S);
+                            COUNTER_INTERVAL_S);
         return false;
     }
     return true;
@@ -346,7 +219,7 @@ get_counter(struct ef_http_request *http, void *ctx)
     evbuffer_add(target, "", 1);
     struct fan_out_request request = {
         .method = "GET", .target = (const char *) evbuffer_pullup(target, -1), .program = "ef-analyzer"};
-    ask_analyzers_then(ctx, &request, 200, merge_one, reply_stepped, stepped);
+    ask_analyzers_then(ctx, &request, 200, counter_sums_of_one, reply_stepped, stepped);
     evbuffer_free(target);
 }
 

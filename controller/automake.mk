@@ -31,6 +31,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/corrupt_links.c controller/corrupt_links.h \
 	controller/corrupt_watch.c controller/corrupt_watch.h \
 	controller/counter_keeper.c controller/counter_keeper.h \
+	controller/counter_sums.c controller/counter_sums.h \
 	controller/debug_capacity.c controller/debug_capacity.h \
 	controller/debug_match.c controller/debug_match.h \
 	controller/debug_measure.c controller/debug_measure.h \

@@ -13,7 +13,7 @@ efctl_view efctl_switches_view; /* GET /v1/switches; ctx: the time now, struct e
 efctl_view efctl_probe_view;    /* GET /v1/probes/ID; ctx unused */
 efctl_view efctl_probes_view;   /* GET /v1/probes; ctx: the time now, struct ef_time * */
 efctl_view efctl_counters_view; /* GET /v1/counters; ctx: the time now, struct ef_time * */
-efctl_view efctl_counter_view;  /* GET /v1/counters/NAME; ctx unused */
+efctl_view efctl_counter_view;  /* GET /v1/counters/NAME; ctx: whether with the values of groups, bool *; NULL: no */
 efctl_view efctl_load_view;     /* GET /v1/load; ctx unused */
 efctl_view efctl_latency_view;  /* GET /v1/latency; ctx unused */
 efctl_view efctl_topology_view; /* GET /v1/topology; ctx unused */

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -291,8 +292,8 @@ test_counter_counts(void **state)
     make_tcp(&web, 1000, 80);
     make_tcp(&other, 1000, 81);
     assert_int_equal(ef_filter_counters_create(2, MAX_COUNTERS, &c), 0);
-    assert_int_equal(ef_filter_counters_add(c, "web", "tcp.dstport==80", NULL), 0);
-    assert_int_equal(ef_filter_counters_add(c, "everything", "", NULL), 0);
+    assert_int_equal(ef_filter_counters_add(c, "web", "tcp.dstport==80", (struct ef_group_by){0}, NULL), 0);
+    assert_int_equal(ef_filter_counters_add(c, "everything", "", (struct ef_group_by){0}, NULL), 0);
     for (unsigned i = 0; i < 30; i++) { /* One a second, by both workers. */
         web.trace.start.ns = other.trace.start.ns = START_NS + i * EF_NS_PER_S;
         ef_filter_counters_count(c, i % 2, &web.trace);
@@ -320,24 +321,24 @@ test_counter_names(void **state)
     struct ef_error err = EF_ERROR_INIT;
     char name[16];
     assert_int_equal(ef_filter_counters_create(1, MAX_COUNTERS, &c), 0);
-    assert_int_equal(ef_filter_counters_add(c, "a", "tcp", NULL), 0);
-    assert_int_equal(ef_filter_counters_add(c, "a", "(tcp)", NULL), 0);
-    assert_int_equal(ef_filter_counters_add(c, "a", "udp", &err), -EEXIST);
-    assert_int_equal(ef_filter_counters_add(c, "b", "tcp &&", &err), -EINVAL);
-    assert_int_equal(ef_filter_counters_add(c, "b/c", "tcp", &err), -EINVAL);
-    assert_int_equal(ef_filter_counters_add(c, "", "tcp", &err), -EINVAL);
+    assert_int_equal(ef_filter_counters_add(c, "a", "tcp", (struct ef_group_by){0}, NULL), 0);
+    assert_int_equal(ef_filter_counters_add(c, "a", "(tcp)", (struct ef_group_by){0}, NULL), 0);
+    assert_int_equal(ef_filter_counters_add(c, "a", "udp", (struct ef_group_by){0}, &err), -EEXIST);
+    assert_int_equal(ef_filter_counters_add(c, "b", "tcp &&", (struct ef_group_by){0}, &err), -EINVAL);
+    assert_int_equal(ef_filter_counters_add(c, "b/c", "tcp", (struct ef_group_by){0}, &err), -EINVAL);
+    assert_int_equal(ef_filter_counters_add(c, "", "tcp", (struct ef_group_by){0}, &err), -EINVAL);
     assert_int_equal(ef_filter_counters_remove(c, "b"), -ENOENT);
     for (int i = 1; i < MAX_COUNTERS; i++) {
         snprintf(name, sizeof name, "n%d", i);
-        assert_int_equal(ef_filter_counters_add(c, name, "tcp", NULL), 0);
+        assert_int_equal(ef_filter_counters_add(c, name, "tcp", (struct ef_group_by){0}, NULL), 0);
     }
-    assert_int_equal(ef_filter_counters_add(c, "more", "tcp", &err), -ENOSPC);
+    assert_int_equal(ef_filter_counters_add(c, "more", "tcp", (struct ef_group_by){0}, &err), -ENOSPC);
     /* The place is free when the worker has had its turn, not before. */
     assert_int_equal(ef_filter_counters_remove(c, "a"), 0);
     assert_int_equal(ef_filter_counters_find(c, "a"), -ENOENT);
-    assert_int_equal(ef_filter_counters_add(c, "more", "tcp", &err), -ENOSPC);
+    assert_int_equal(ef_filter_counters_add(c, "more", "tcp", (struct ef_group_by){0}, &err), -ENOSPC);
     ef_filter_counters_turn(c, 0);
-    assert_int_equal(ef_filter_counters_add(c, "more", "tcp", &err), 0);
+    assert_int_equal(ef_filter_counters_add(c, "more", "tcp", (struct ef_group_by){0}, &err), 0);
     ef_filter_counters_destroy(c);
 }
 
@@ -351,7 +352,7 @@ test_counter_forgets(void **state)
     struct sample s;
     make_tcp(&s, 1000, 80);
     assert_int_equal(ef_filter_counters_create(1, MAX_COUNTERS, &c), 0);
-    assert_int_equal(ef_filter_counters_add(c, "all", "", NULL), 0);
+    assert_int_equal(ef_filter_counters_add(c, "all", "", (struct ef_group_by){0}, NULL), 0);
     for (int i = 0; i < EF_COUNTER_INTERVALS + 5; i++) {
         s.trace.start.ns = START_NS + i * EF_COUNTER_INTERVAL_S * EF_NS_PER_S;
         ef_filter_counters_count(c, 0, &s.trace);
@@ -366,6 +367,183 @@ test_counter_forgets(void **state)
     }
     assert_true(ef_filter_counters_get(c, 0, &info));
     assert_int_equal(info.total.packets, EF_COUNTER_INTERVALS + 6);
+    ef_filter_counters_destroy(c);
+}
+
+/* --- Groups of counters ---------------------------------------------------------------------- */
+
+static struct ef_group_by
+by_text(const char *text)
+{
+    struct ef_group_by by;
+    assert_int_equal(ef_group_by_parse(text, &by, NULL), 0);
+    return by;
+}
+
+/* Of which `n_grouped` can have groups, EF_COUNTER_GROUPS_MIN of them. */
+static struct ef_filter_counters *
+make_grouped(unsigned n_workers, unsigned n_grouped)
+{
+    struct ef_filter_counters *c;
+    assert_int_equal(ef_filter_counters_create(n_workers, MAX_COUNTERS, &c), 0);
+    ef_filter_counters_give_groups(c, n_workers * n_grouped * ef_counter_groups_memory(EF_COUNTER_GROUPS_MIN));
+    return c;
+}
+
+/* What the counter's group of this text counted; false if there is none. */
+static bool
+group_is(struct ef_filter_counters *c, const char *name, const char *group, uint64_t packets)
+{
+    struct ef_counter_group_info *groups;
+    char text[EF_GROUP_TEXT_SIZE];
+    bool is_so = false;
+    unsigned n = ef_filter_counters_groups(c, (unsigned) ef_filter_counters_find(c, name), &groups);
+    for (unsigned i = 0; i < n; i++) {
+        is_so |= !strcmp(ef_group_key_format(&groups[i].key, text), group) && groups[i].total.packets == packets;
+    }
+    free(groups);
+    return is_so;
+}
+
+static unsigned
+n_groups(struct ef_filter_counters *c, const char *name)
+{
+    struct ef_counter_group_info *groups;
+    unsigned n = ef_filter_counters_groups(c, (unsigned) ef_filter_counters_find(c, name), &groups);
+    free(groups);
+    return n;
+}
+
+static void
+test_group_by_texts(void **state)
+{
+    static const char *const right[] = {"none", "switch", "port", "src/0", "src/24", "dst/64", "dst/128"};
+    static const char *const wrong[] = {"", "ports", "src", "src/", "src/129", "dst/-1", "dst/8x", "24", "src/24 "};
+    char text[EF_GROUP_BY_TEXT_SIZE];
+    struct ef_group_by by;
+    for (size_t i = 0; i < EF_ARRAY_SIZE(right); i++) {
+        assert_string_equal(ef_group_by_format(by_text(right[i]), text), right[i]);
+    }
+    for (size_t i = 0; i < EF_ARRAY_SIZE(wrong); i++) {
+        struct ef_error err = EF_ERROR_INIT;
+        assert_int_equal(ef_group_by_parse(wrong[i], &by, &err), -EINVAL);
+        assert_true(err.text[0]);
+    }
+    assert_int_equal(by_text(NULL).kind, EF_GROUP_BY_NONE);
+}
+
+/* Once for each switch and port, however often the packet was seen there. */
+static void
+test_groups_of_hops(void **state)
+{
+    struct ef_filter_counters *c = make_grouped(2, 1);
+    struct sample s;
+    make_tcp(&s, 1000, 80);
+    add_hop(&s, 1, 64, 5, 0);
+    add_hop(&s, 1, 63, 6, 10);
+    s.trace.hops[1].flags |= EF_HOP_EGRESS;
+    add_hop(&s, 2, 63, 5, 20);
+    s.trace.hops[2].flags &= (uint8_t) ~EF_HOP_HAS_PORT;
+    add_hop(&s, 1, 62, 5, 30);
+    assert_int_equal(ef_filter_counters_add(c, "none", "", by_text("none"), NULL), 0);
+    assert_int_equal(ef_filter_counters_add(c, "switch", "", by_text("switch"), NULL), 0);
+    ef_filter_counters_count(c, 0, &s.trace);
+    ef_filter_counters_count(c, 1, &s.trace);
+    assert_int_equal(n_groups(c, "none"), 0);
+    assert_int_equal(n_groups(c, "switch"), 2);
+    assert_true(group_is(c, "switch", "10.255.0.1", 2) && group_is(c, "switch", "10.255.0.2", 2));
+    ef_filter_counters_destroy(c);
+
+    c = make_grouped(1, 1);
+    assert_int_equal(ef_filter_counters_add(c, "port", "", by_text("port"), NULL), 0);
+    ef_filter_counters_count(c, 0, &s.trace);
+    assert_int_equal(n_groups(c, "port"), 3);
+    assert_true(group_is(c, "port", "10.255.0.1 port 5 ingress", 1) &&
+                group_is(c, "port", "10.255.0.1 port 6 egress", 1) &&
+                group_is(c, "port", "10.255.0.2 port unknown", 1));
+    ef_filter_counters_destroy(c);
+}
+
+static void
+make_tcp6(struct sample *s, const char *src, const char *dst)
+{
+    struct ef_build b;
+    memset(s, 0, sizeof *s);
+    ef_build_start(&b, s->trace.bytes, sizeof s->trace.bytes);
+    ef_build_eth(&b);
+    ef_build_ipv6(&b, src, dst);
+    ef_build_tcp(&b, 1000, 80, EF_TCP_SYN);
+    finish(s, ef_build_finish(&b));
+}
+
+static void
+test_groups_of_prefixes(void **state)
+{
+    static const uint8_t arp[60] = {[12] = 0x08, [13] = 0x06};
+    static const struct {
+        const char *by, *of_ipv4, *of_ipv6;
+    } cases[] = {
+        {"src/20", "10.1.0.0/20", "2001::/20"},
+        {"dst/31", "10.4.0.2/31", "2001:db8::/31"},
+        {"dst/64", "10.4.0.3/32", "2001:db8:0:4::/64"},
+        {"src/0", "0.0.0.0/0", "::/0"},
+        {"src/128", "10.1.0.2/32", "2001:db8:0:1::2/128"},
+    };
+    struct sample v4, v6, other;
+    make_tcp(&v4, 1000, 80);
+    make_tcp6(&v6, "2001:db8:0:1::2", "2001:db8:0:4::3");
+    make_bytes(&other, arp, sizeof arp);
+    for (size_t i = 0; i < EF_ARRAY_SIZE(cases); i++) {
+        struct ef_filter_counters *c = make_grouped(1, 1);
+        assert_int_equal(ef_filter_counters_add(c, "c", "", by_text(cases[i].by), NULL), 0);
+        ef_filter_counters_count(c, 0, &v4.trace);
+        ef_filter_counters_count(c, 0, &v6.trace);
+        ef_filter_counters_count(c, 0, &v6.trace);
+        ef_filter_counters_count(c, 0, &other.trace);
+        assert_int_equal(n_groups(c, "c"), 3);
+        assert_true(group_is(c, "c", cases[i].of_ipv4, 1) && group_is(c, "c", cases[i].of_ipv6, 2) &&
+                    group_is(c, "c", "none", 1));
+        ef_filter_counters_destroy(c);
+    }
+}
+
+/* What has no room is "other", once a packet; the sums and the values over time stay whole. */
+static void
+test_groups_are_bounded(void **state)
+{
+    enum { N = EF_COUNTER_GROUPS_MIN + 10 };
+    struct ef_filter_counters *c = make_grouped(1, 1);
+    struct ef_counter_interval intervals[EF_COUNTER_INTERVALS];
+    struct ef_counter_group_info *groups;
+    struct ef_error err = EF_ERROR_INIT;
+    struct sample s;
+    make_tcp(&s, 1000, 80);
+    assert_int_equal(ef_filter_counters_add(c, "c", "", by_text("port"), NULL), 0);
+    for (uint32_t i = 0; i < N; i++) {
+        s.trace.n_hops = 0;
+        s.trace.start.ns = START_NS + i * EF_COUNTER_INTERVAL_S * EF_NS_PER_S;
+        add_hop(&s, 1, 64, i, 0);
+        add_hop(&s, 1, 63, i + N, 0);
+        ef_filter_counters_count(c, 0, &s.trace);
+    }
+    /* Two a packet, less "other"; of the last packet with room one or both. */
+    unsigned n = ef_filter_counters_groups(c, 0, &groups);
+    assert_int_equal(n, EF_COUNTER_GROUPS_MIN);
+    assert_int_equal(groups[n - 1].key.what, EF_GROUP_OTHER);
+    assert_int_equal(groups[n - 1].total.packets, N - (EF_COUNTER_GROUPS_MIN - 1) / 2);
+    assert_int_equal(ef_filter_counters_group_intervals(c, 0, &groups[n - 1].key, intervals),
+                     N - (EF_COUNTER_GROUPS_MIN - 1) / 2);
+    assert_int_equal(ef_filter_counters_group_intervals(c, 0, &groups[0].key, intervals), 1);
+    free(groups);
+    /* The memory is of one counter's groups; it is there again once that has gone. */
+    assert_int_equal(ef_filter_counters_add(c, "d", "", by_text("switch"), &err), -ENOSPC);
+    assert_int_equal(ef_filter_counters_add(c, "d", "", by_text("none"), &err), 0);
+    assert_int_equal(ef_filter_counters_add(c, "c", "", by_text("switch"), &err), -EEXIST);
+    assert_int_equal(ef_filter_counters_add(c, "c", "", by_text("port"), &err), 0);
+    assert_int_equal(ef_filter_counters_remove(c, "c"), 0);
+    ef_filter_counters_turn(c, 0);
+    assert_int_equal(ef_filter_counters_add(c, "e", "", by_text("switch"), &err), 0);
+    assert_int_equal(n_groups(c, "e"), 0);
     ef_filter_counters_destroy(c);
 }
 
@@ -402,16 +580,17 @@ test_counters_change_under_workers(void **state)
     struct ef_counter_interval intervals[EF_COUNTER_INTERVALS];
     struct counting workers[WORKERS];
     pthread_t threads[WORKERS];
-    assert_int_equal(ef_filter_counters_create(WORKERS, MAX_COUNTERS, &c), 0);
-    assert_int_equal(ef_filter_counters_add(c, "stays", "tcp", NULL), 0);
+    c = make_grouped(WORKERS, 4);
+    assert_int_equal(ef_filter_counters_add(c, "stays", "tcp", by_text("src/8"), NULL), 0);
     for (unsigned i = 0; i < WORKERS; i++) {
         workers[i] = (struct counting){.counters = c, .number = i};
         assert_int_equal(pthread_create(&threads[i], NULL, count_on, &workers[i]), 0);
     }
     for (int i = 0; i < ROUNDS; i++) {
-        int rc = ef_filter_counters_add(c, "comes", "tcp.dstport == 80", NULL);
+        int rc = ef_filter_counters_add(c, "comes", "tcp.dstport == 80", by_text("dst/24"), NULL);
         assert_true(!rc || rc == -ENOSPC);
         ef_filter_counters_intervals(c, 0, intervals);
+        n_groups(c, "stays");
         rc = rc ? rc : ef_filter_counters_remove(c, "comes");
         assert_true(!rc || rc == -ENOSPC);
     }
@@ -424,6 +603,7 @@ test_counters_change_under_workers(void **state)
     assert_true(ef_filter_counters_get(c, 0, &info));
     assert_string_equal(info.name, "stays");
     assert_int_equal(info.total.packets, sum);
+    assert_true(group_is(c, "stays", "10.0.0.0/8", sum));
     ef_filter_counters_destroy(c);
 }
 
@@ -440,6 +620,10 @@ main(void)
         cmocka_unit_test(test_counter_counts),
         cmocka_unit_test(test_counter_names),
         cmocka_unit_test(test_counter_forgets),
+        cmocka_unit_test(test_group_by_texts),
+        cmocka_unit_test(test_groups_of_hops),
+        cmocka_unit_test(test_groups_of_prefixes),
+        cmocka_unit_test(test_groups_are_bounded),
         cmocka_unit_test(test_counters_change_under_workers),
     };
     return cmocka_run_group_tests_name("analyzer/counting", tests, NULL, NULL);

@@ -74,7 +74,8 @@ set_up(struct overload *o)
                             .query_bytes = 4 << 20,
                             .idle_ns = 2 * EF_NS_PER_MS};
     lane_set_up(&o->lane, EF_STREAM_DESTINATION, EF_STREAM_LAST_SWITCH);
-    assert_int_equal(ef_filter_counters_add(o->lane.counters, "dropped", "trace.drop", NULL), 0);
+    assert_int_equal(ef_filter_counters_add(o->lane.counters, "dropped", "trace.drop", (struct ef_group_by){0}, NULL),
+                     0);
 }
 
 /* Each hop of each stored trace is one that the packet really crossed. */

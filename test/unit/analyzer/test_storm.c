@@ -188,7 +188,7 @@ change_counters(struct storm *s)
     char name[8];
     snprintf(name, sizeof name, "c%u", random_below(s, 12));
     if (random_below(s, 2)) {
-        ef_filter_counters_add(s->lane.counters, name, filters[random_below(s, 4)], NULL);
+        ef_filter_counters_add(s->lane.counters, name, filters[random_below(s, 4)], (struct ef_group_by){0}, NULL);
     } else {
         ef_filter_counters_remove(s->lane.counters, name);
     }

@@ -184,6 +184,16 @@ loads(void **state)
 }
 
 static void
+counters(void **state)
+{
+    static const bool with_values = true;
+    check("counters", "counters", efctl_counters_view, &now, false, false);
+    check("counter", "counter", efctl_counter_view, NULL, false, false);
+    check("counter-groups", "counter-groups", efctl_counter_view, NULL, false, false);
+    check("counter-groups", "counter-groups-values", efctl_counter_view, &with_values, false, false);
+}
+
+static void
 small_views(void **state)
 {
     static const struct {
@@ -283,10 +293,12 @@ refused_filters_get_a_caret(void **state)
 static void
 no_control_character_gets_out(void **state)
 {
-    static const char *const names[] = {"trace-hostile", "switches-errors", "status-bad", "trace",  "topology",
-                                        "probe-refused", "probes",          "load",       "latency"};
-    static efctl_view *const views[] = {efctl_trace_view, efctl_switches_view, efctl_status_view, efctl_topology_view,
-                                        efctl_probe_view, efctl_probes_view,   efctl_load_view,   efctl_latency_view};
+    static const char *const names[] = {"trace-hostile", "switches-errors", "status-bad", "trace",   "topology",
+                                        "probe-refused", "probes",          "load",       "latency", "counter-groups"};
+    static efctl_view *const views[] = {efctl_trace_view,    efctl_switches_view, efctl_status_view,
+                                        efctl_topology_view, efctl_probe_view,    efctl_probes_view,
+                                        efctl_load_view,     efctl_latency_view,  efctl_counter_view};
+    static const bool with_values = true;
     const struct efctl_trace_query query = {.details = true};
     for (size_t i = 0; i < EF_ARRAY_SIZE(names); i++) {
         json_t *document = load(names[i]);
@@ -294,6 +306,7 @@ no_control_character_gets_out(void **state)
             efctl_view *view = views[v / 2];
             const void *ctx = view == efctl_trace_view                                   ? (const void *) &query
                               : view == efctl_switches_view || view == efctl_probes_view ? (const void *) &now
+                              : view == efctl_counter_view                               ? (const void *) &with_values
                                                                                          : "url";
             char *text = draw(document, view, ctx, v % 2, false);
             for (const char *p = text; *p; p++) {
@@ -317,6 +330,7 @@ main(void)
         cmocka_unit_test(alerts),
         cmocka_unit_test(diagnoses),
         cmocka_unit_test(loads),
+        cmocka_unit_test(counters),
         cmocka_unit_test(small_views),
         cmocka_unit_test(traces),
         cmocka_unit_test(nothing_found_comes_with_a_hint),
