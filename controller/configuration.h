@@ -35,8 +35,9 @@ struct peer {
     const char *address;  /* Analyzers: where copies go to; NULL: not our concern. */
     const char *address6; /* Beside an IPv4 address, where those go that come over IPv6; or NULL. */
     int64_t weight;
-    json_t *vips;             /* Reshufflers: targets that lead to it; NULL: it is left alone. */
-    const struct ef_tls *tls; /* Borrowed from the configuration; NULL: none. */
+    json_t *vips;              /* Reshufflers: targets that lead to it; NULL: it is left alone. */
+    const struct ef_tls *tls;  /* Borrowed from the configuration; NULL: none. */
+    struct ef_http_pool *pool; /* Of connections to it and others, borrowed; NULL: none. */
 };
 
 /* What every switch is told, beside its own address. */

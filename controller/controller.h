@@ -43,6 +43,7 @@ struct controller {
     size_t n_switches;
     struct added_switches *added_switches;
     struct ef_http_server *http;
+    struct ef_http_pool *pool; /* Of connections to our daemons. */
     struct state_store *state; /* What must not be forgotten; and who is active. */
     struct access_control *access;
     struct topology_push *push;

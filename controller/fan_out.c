@@ -75,6 +75,7 @@ ask(struct event_base *base, struct call *call, const struct fan_out_request *re
     struct ef_http_call_spec spec = {
         .server = call->answer->peer->url,
         .tls = call->answer->peer->tls,
+        .pool = call->answer->peer->pool,
         .target = request->target,
         .method = request->method,
         .program = request->program,

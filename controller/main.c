@@ -34,6 +34,7 @@
 #include "controller/watch_switches.h"
 #include "controller/watchers.h"
 #include "controller/webhooks.h"
+#include "net/http_pool.h"
 
 static const char program[] = "ef-controller";
 
@@ -195,6 +196,26 @@ start_state(struct controller *c, struct ef_error *err)
     return 0;
 }
 
+/* Our daemons are asked again and again: over connections that are kept. */
+static void
+give_pool(struct controller *c)
+{
+    struct {
+        struct peer *peers;
+        size_t n;
+    } all[] = {
+        {c->configuration.analyzers, c->configuration.n_analyzers},
+        {c->configuration.reshufflers, c->configuration.n_reshufflers},
+        {c->configuration.probers, c->configuration.n_probers},
+    };
+    c->pool = ef_http_pool_create();
+    for (size_t i = 0; i < EF_ARRAY_SIZE(all); i++) {
+        for (size_t k = 0; k < all[i].n; k++) {
+            all[i].peers[k].pool = c->pool;
+        }
+    }
+}
+
 /* HTTP comes before the switches: a second controller that finds its port busy
  * must not have touched any. */
 static int
@@ -210,6 +231,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
         return rc;
     }
     ef_http_server_limit(c->http, daemon->max_connections);
+    give_pool(c);
     rc = start_state(c, err);
     if (rc) {
         return rc;
@@ -295,6 +317,7 @@ stop(struct controller *c, struct ef_control *control)
     free(c->switches);
     access_destroy(c->access);
     state_destroy(c->state);
+    ef_http_pool_destroy(c->pool);
     if (c->base) {
         event_base_free(c->base);
     }

@@ -72,6 +72,7 @@ ask(struct event_base *base, struct question *q, const struct peer *peer, const 
     struct ef_http_call_spec spec = {
         .server = peer->url,
         .tls = peer->tls,
+        .pool = peer->pool,
         .target = "/v1/status",
         .program = program,
         .timeout_ms = TIMEOUT_MS,

@@ -158,6 +158,7 @@ call(struct probe_order *o, const char *method, const char *target, const char *
     struct ef_http_call_spec spec = {
         .server = o->prober->url,
         .tls = o->prober->tls,
+        .pool = o->prober->pool,
         .target = target,
         .method = method,
         .program = "ef-prober",
@@ -234,6 +235,7 @@ probe_order_stop(struct probe_order *o)
     struct ef_http_call_spec spec = {
         .server = o->prober->url,
         .tls = o->prober->tls,
+        .pool = o->prober->pool,
         .target = target,
         .method = "DELETE",
         .timeout_ms = ANSWER_MS,

@@ -351,6 +351,7 @@ start_stream(struct event_base *base, struct stream *s, const char *target)
     struct ef_http_call_spec spec = {
         .server = s->peer->url,
         .tls = s->peer->tls,
+        .pool = s->peer->pool,
         .target = target,
         .program = "ef-analyzer",
         .timeout_ms = SILENCE_MS,

@@ -113,6 +113,7 @@ traces_parquet_reply(struct controller *c, struct ef_http_request *req, const st
     struct ef_http_call_spec spec = {
         .server = analyzer->url,
         .tls = analyzer->tls,
+        .pool = analyzer->pool,
         .target = trace_query_target(url, question, "parquet"),
         .program = "ef-analyzer",
         .timeout_ms = SILENCE_MS,

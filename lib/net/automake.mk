@@ -2,6 +2,8 @@ lib_libeverflow_a_SOURCES += \
 	lib/net/address.c lib/net/address.h \
 	lib/net/http_client.c lib/net/http_client.h \
 	lib/net/http_connections.c lib/net/http_connections.h \
+	lib/net/http_fetch.c \
+	lib/net/http_pool.c lib/net/http_pool.h \
 	lib/net/http_query.c lib/net/http_query.h \
 	lib/net/http_response.c lib/net/http_response.h \
 	lib/net/http_server.c lib/net/http_server.h \

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "net/address.h"
+#include "net/http_pool.h"
 #include "net/http_response.h"
 #include "net/tls.h"
 
@@ -23,6 +24,7 @@ enum {
     DEFAULT_MAX_BYTES = 64 << 20,
     FEED_BYTES = 65536, /* Between looks whether the owner has paused. */
     READ_BYTES = 4 * FEED_BYTES,
+    MAX_SERVER_BYTES = 160, /* What parse_server() accepts is shorter. */
 };
 
 struct ef_http_call {
@@ -30,12 +32,16 @@ struct ef_http_call {
     struct bufferevent *bev; /* NULL if connecting failed at once. */
     struct event *deadline;  /* Also used to report an immediate failure. */
     struct ef_http_call_spec spec;
+    struct ef_http_pool *pool; /* Gets the connection, or NULL. */
+    char server[MAX_SERVER_BYTES];
+    struct evbuffer *again; /* The request, on a connection that was used before; or NULL. */
     char program[32];
     char where[EF_NET_ADDRESS_TEXT_SIZE];
     struct evbuffer *kept; /* The body, or the beginning of a line. */
     struct ef_http_response response;
     struct ef_error error;
     bool paused, deadline_is_report;
+    bool has_answer;             /* Or some bytes of it. */
     bool in_callback, cancelled; /* Cancelled inside a callback: freed after it. */
 };
 
@@ -49,6 +55,9 @@ call_free(struct ef_http_call *call)
     }
     if (call->deadline) {
         event_free(call->deadline);
+    }
+    if (call->again) {
+        evbuffer_free(call->again);
     }
     evbuffer_free(call->kept);
     free(call);
@@ -67,10 +76,24 @@ ef_http_call_cancel(struct ef_http_call *call)
     call_free(call);
 }
 
+/* Keeps the connection for the next call if the answer is whole and leaves no
+ * doubt about where it ended. */
+static void
+keep_connection(struct ef_http_call *call)
+{
+    if (call->pool && !call->error.text[0] && call->response.is_persistent &&
+        !evbuffer_get_length(bufferevent_get_input(call->bev)) &&
+        !evbuffer_get_length(bufferevent_get_output(call->bev))) {
+        ef_http_pool_put(call->pool, call->server, call->spec.tls, call->bev);
+        call->bev = NULL;
+    }
+}
+
 /* Ends the call: tells its owner, then frees it. */
 static void
 finish(struct ef_http_call *call)
 {
+    keep_connection(call);
     evbuffer_add(call->kept, "", 1);
     struct ef_http_result result = {
         .status = call->error.text[0] ? 0 : call->response.status,
@@ -220,6 +243,7 @@ feed(struct ef_http_call *call)
         size_t len = EF_MIN(evbuffer_get_contiguous_space(in), (size_t) FEED_BYTES);
         const char *data = (const char *) evbuffer_pullup(in, (ssize_t) len);
         struct ef_error err = EF_ERROR_INIT;
+        call->has_answer = true;
         rc = ef_http_response_feed(&call->response, data, len, &err);
         if (rc < 0 && !call->error.text[0]) {
             call->error = err;
@@ -237,12 +261,18 @@ on_readable(struct bufferevent *bev, void *arg)
     after_progress(call, feed(call));
 }
 
+static bool ask_again(struct ef_http_call *call);
+
 static void
 on_event(struct bufferevent *bev, short what, void *arg)
 {
     struct ef_http_call *call = arg;
     int code = EVUTIL_SOCKET_ERROR();
     if (what & BEV_EVENT_CONNECTED) {
+        return;
+    }
+    call->pool = NULL;
+    if (!(what & BEV_EVENT_TIMEOUT) && ask_again(call)) {
         return;
     }
     if (what & BEV_EVENT_EOF) {
@@ -302,7 +332,7 @@ ef_http_call_pause(struct ef_http_call *call)
 void
 ef_http_call_resume(struct ef_http_call *call)
 {
-    if (call->paused) {
+    if (call->paused && call->bev) {
         call->paused = false;
         set_timeouts(call, true);
         bufferevent_enable(call->bev, EV_READ);
@@ -369,12 +399,11 @@ ef_http_server_url_check(const char *server, struct ef_error *err)
 }
 
 static void
-write_request(struct ef_http_call *call, const struct ef_http_call_spec *spec)
+write_request(struct evbuffer *out, const char *where, const struct ef_http_call_spec *spec)
 {
-    struct evbuffer *out = bufferevent_get_output(call->bev);
-    const char *host = strncmp(call->where, "unix:", 5) ? call->where : "localhost";
-    evbuffer_add_printf(out, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n", spec->method ? spec->method : "GET",
-                        spec->target, host);
+    const char *host = strncmp(where, "unix:", 5) ? where : "localhost";
+    evbuffer_add_printf(out, "%s %s HTTP/1.1\r\nHost: %s\r\n%s", spec->method ? spec->method : "GET", spec->target,
+                        host, spec->pool ? "" : "Connection: close\r\n");
     if (spec->body) {
         evbuffer_add_printf(out, "Content-Type: %s\r\nContent-Length: %zu\r\n",
                             spec->content_type ? spec->content_type : "application/json", spec->body_len);
@@ -395,32 +424,105 @@ target_is_clean(const char *target)
     return *target == '/';
 }
 
+/* Whether it does no harm that a server gets it twice. */
+static bool
+may_be_repeated(const char *method)
+{
+    return !method || !strcmp(method, "GET") || !strcmp(method, "PUT") || !strcmp(method, "DELETE");
+}
+
+/* Has what goes wrong at once told from the event loop. */
 static void
-connect_call(struct ef_http_call *call, const struct url *url, const struct ef_http_call_spec *spec)
+report_later(struct ef_http_call *call, int code)
+{
+    fail_with_errno(call, code);
+    call->deadline_is_report = true;
+    event_active(call->deadline, EV_TIMEOUT, 1);
+}
+
+static void
+open_connection(struct ef_http_call *call, const struct url *url)
 {
     int fd = ef_net_connect(&url->address);
     if (fd >= 0) {
-        call->bev = url->is_https ? ef_tls_connect(spec->tls, call->base, fd, url->host)
+        call->bev = url->is_https ? ef_tls_connect(call->spec.tls, call->base, fd, url->host)
                                   : bufferevent_socket_new(call->base, fd, BEV_OPT_CLOSE_ON_FREE);
     }
     if (!call->bev) {
-        fail_with_errno(call, fd < 0 ? -fd : ENOMEM);
+        report_later(call, fd < 0 ? -fd : ENOMEM);
         if (fd >= 0) {
             close(fd);
         }
-        call->deadline_is_report = true;
-        event_active(call->deadline, EV_TIMEOUT, 1);
         return;
     }
-    write_request(call, spec);
-    bufferevent_setcb(call->bev, on_readable, NULL, on_event, call);
     bufferevent_setwatermark(call->bev, EV_READ, 0, READ_BYTES);
     bufferevent_set_max_single_read(call->bev, READ_BYTES);
-    set_timeouts(call, true);
+    bufferevent_setcb(call->bev, on_readable, NULL, on_event, call);
     if (!url->is_https) {
         bufferevent_socket_connect(call->bev, NULL, 0); /* TLS watches the connection begin by itself. */
     }
-    bufferevent_enable(call->bev, EV_READ | EV_WRITE);
+}
+
+static void
+begin_exchange(struct ef_http_call *call)
+{
+    set_timeouts(call, !call->paused);
+    bufferevent_enable(call->bev, call->paused ? EV_WRITE : EV_READ | EV_WRITE);
+}
+
+/* A connection that was used before may have been closed just when we asked. Then,
+ * if that does no harm, the request goes out again on one of its own; false if
+ * this is not such a case. */
+static bool
+ask_again(struct ef_http_call *call)
+{
+    struct url url;
+    if (!call->again || call->has_answer || evbuffer_get_length(bufferevent_get_input(call->bev)) ||
+        parse_server(call->server, &url, NULL)) {
+        return false;
+    }
+    bufferevent_free(call->bev);
+    call->bev = NULL;
+    open_connection(call, &url);
+    if (call->bev) {
+        call->pool = call->spec.pool;
+        evbuffer_add_buffer(bufferevent_get_output(call->bev), call->again);
+        begin_exchange(call);
+    }
+    evbuffer_free(call->again);
+    call->again = NULL;
+    return true;
+}
+
+/* Goes on with an idle connection, of which it is not known whether it still is one. */
+static void
+reuse_connection(struct ef_http_call *call, const struct ef_http_call_spec *spec)
+{
+    call->again = evbuffer_new();
+    if (!call->again) {
+        abort(); /* Control path. */
+    }
+    write_request(call->again, call->where, spec);
+    evbuffer_add(bufferevent_get_output(call->bev), evbuffer_pullup(call->again, -1), evbuffer_get_length(call->again));
+    bufferevent_setcb(call->bev, on_readable, NULL, on_event, call);
+}
+
+static void
+connect_call(struct ef_http_call *call, const struct url *url, const struct ef_http_call_spec *spec)
+{
+    if (call->pool && may_be_repeated(spec->method)) {
+        call->bev = ef_http_pool_take(call->pool, call->server, spec->tls);
+    }
+    if (call->bev) {
+        reuse_connection(call, spec);
+    } else {
+        open_connection(call, url);
+        if (!call->bev) {
+            return;
+        }
+        write_request(bufferevent_get_output(call->bev), call->where, spec);
+    }
+    begin_exchange(call);
     if (spec->deadline_ms) {
         struct timeval tv = timeval_of_ms(spec->deadline_ms);
         event_add(call->deadline, &tv);
@@ -450,6 +552,8 @@ ef_http_call_start(struct event_base *base, const struct ef_http_call_spec *spec
     call->base = base;
     call->spec = *spec;
     call->spec.timeout_ms = spec->timeout_ms ? spec->timeout_ms : DEFAULT_TIMEOUT_MS;
+    call->pool = spec->pool;
+    snprintf(call->server, sizeof call->server, "%s", spec->server);
     snprintf(call->program, sizeof call->program, "%s", spec->program ? spec->program : "");
     ef_net_address_format(&url.address, call->where);
     call->kept = evbuffer_new();
@@ -480,77 +584,4 @@ ef_http_result_explain(const struct ef_http_result *result, char *buf, size_t si
     }
     json_decref(json);
     return buf;
-}
-
-/* --- Blocking ------------------------------------------------------------- */
-
-/* The caller's callbacks get the caller's context; ours comes before. */
-struct fetch {
-    const struct ef_http_call_spec *spec;
-    struct event_base *base;
-    struct ef_http_answer *answer;
-    struct ef_error *err;
-    int rc;
-};
-
-static void
-fetch_done(void *ctx, const struct ef_http_result *result)
-{
-    struct fetch *fetch = ctx;
-    if (result->error) {
-        fetch->rc = ef_error_set(fetch->err, -EIO, "%s", result->error);
-    } else {
-        fetch->answer->status = result->status;
-        fetch->answer->body = malloc(result->body_len + 1);
-        if (!fetch->answer->body) {
-            abort();
-        }
-        memcpy(fetch->answer->body, result->body, result->body_len + 1);
-        fetch->answer->body_len = result->body_len;
-    }
-    event_base_loopbreak(fetch->base);
-}
-
-static void
-fetch_data(void *ctx, const char *data, size_t len)
-{
-    const struct ef_http_call_spec *spec = ((struct fetch *) ctx)->spec;
-    spec->on_data(spec->ctx, data, len);
-}
-
-static void
-fetch_line(void *ctx, char *line, size_t len)
-{
-    const struct ef_http_call_spec *spec = ((struct fetch *) ctx)->spec;
-    spec->on_line(spec->ctx, line, len);
-}
-
-int
-ef_http_fetch(const struct ef_http_call_spec *spec, struct ef_http_answer *answer, struct ef_error *err)
-{
-    struct event_base *base = event_base_new();
-    if (!base) {
-        return ef_error_set(err, -ENOMEM, "out of memory");
-    }
-    memset(answer, 0, sizeof *answer);
-    struct fetch fetch = {spec, base, answer, err, 0};
-    struct ef_http_call_spec inner = *spec;
-    inner.on_data = spec->on_data ? fetch_data : NULL;
-    inner.on_line = spec->on_line ? fetch_line : NULL;
-    inner.on_done = fetch_done;
-    inner.ctx = &fetch;
-    struct ef_http_call *call;
-    fetch.rc = ef_http_call_start(base, &inner, &call, err);
-    if (!fetch.rc) {
-        event_base_dispatch(base);
-    }
-    event_base_free(base);
-    return fetch.rc;
-}
-
-void
-ef_http_answer_deinit(struct ef_http_answer *answer)
-{
-    free(answer->body);
-    answer->body = NULL;
 }

@@ -13,9 +13,13 @@
  *     if (ef_http_fetch(&spec, &answer, &err)) fail;             // blocking
  *     puts(answer.body); ef_http_answer_deinit(&answer);
  *
- * One connection per exchange. It stands on bufferevents and not on evhttp's
- * client, which tells no reason when it fails, delays a small POST by 40 ms and
- * cannot reach Unix sockets.
+ * One connection per exchange, unless there is a pool (http_pool.h): then one that
+ * a whole answer left behind is used again, for methods that may be repeated
+ * (GET, PUT, DELETE). If the server had closed it meanwhile, and nothing of an
+ * answer came, the request goes out once more on a new connection; any other failure is told.
+ * A cancelled call closes its connection. It stands on bufferevents and not on
+ * evhttp's client, which tells no reason when it fails, delays a small POST by 40 ms
+ * and cannot reach Unix sockets.
  *
  * Thread-safety: none; callbacks come from the event base's thread, never from
  * inside ef_http_call_start(). Ownership: a call ends with `on_done` (exactly
@@ -30,6 +34,7 @@
 
 struct event_base;
 struct ef_http_call;
+struct ef_http_pool;
 struct ef_tls;
 
 /* How an exchange ended. Borrowed by `on_done`. */
@@ -41,11 +46,12 @@ struct ef_http_result {
 };
 
 struct ef_http_call_spec {
-    const char *server;       /* "http://127.0.0.1:8781", "https://[::1]:443" or "unix:/path". */
-    const struct ef_tls *tls; /* Whom to trust, and who we are; only for https; borrowed. */
-    const char *target;       /* "/v1/status?a=b", encoded (see http_query.h). */
-    const char *method;       /* NULL: GET. */
-    const char *program;      /* Who should answer there, for error texts; may be NULL. */
+    const char *server;        /* "http://127.0.0.1:8781", "https://[::1]:443" or "unix:/path". */
+    const struct ef_tls *tls;  /* Whom to trust, and who we are; only for https; borrowed. */
+    struct ef_http_pool *pool; /* Outlives the call; NULL: a connection for this call alone. */
+    const char *target;        /* "/v1/status?a=b", encoded (see http_query.h). */
+    const char *method;        /* NULL: GET. */
+    const char *program;       /* Who should answer there, for error texts; may be NULL. */
     const char *body, *content_type;
     const char *headers; /* Of ours, each ended by CR LF; NULL: none. */
     size_t body_len;

@@ -37,6 +37,7 @@ read_status_line(struct ef_http_response *r, struct ef_error *err)
         (p[3] && p[3] != ' ') || p[0] == '0') {
         return broken(r, err, "no status code");
     }
+    r->is_persistent = r->line[7] == '1';
     r->status = (p[0] - '0') * 100 + (p[1] - '0') * 10 + (p[2] - '0');
     r->state = HEADER;
     return 0;
@@ -78,6 +79,8 @@ read_header(struct ef_http_response *r, struct ef_error *err)
             return broken(r, err, "a Transfer-Encoding other than chunked");
         }
         r->chunked = true;
+    } else if (!strcasecmp(r->line, "Connection")) {
+        r->is_persistent &= !strcasecmp(value, "keep-alive");
     } else if (!strcasecmp(r->line, "Content-Type")) {
         r->json = !strncasecmp(value, "application/json", 16);
         r->ndjson = !strncasecmp(value, "application/x-ndjson", 20);
@@ -94,6 +97,7 @@ end_of_head(struct ef_http_response *r)
         return;
     }
     r->head_complete = true;
+    r->is_persistent &= r->chunked != r->counted || r->status == 204 || r->status == 304;
     bool empty = r->status == 204 || r->status == 304 || (!r->chunked && r->counted && !r->remaining);
     r->state = empty ? COMPLETE : r->chunked ? CHUNK_SIZE : BODY;
 }
@@ -186,6 +190,7 @@ ef_http_response_feed(struct ef_http_response *r, const char *data, size_t len, 
             return rc;
         }
     }
+    r->is_persistent &= !len; /* Nobody asked for what comes after it. */
     return r->state == COMPLETE ? 1 : r->state == BROKEN ? broken(r, err, "it went wrong before") : 0;
 }
 

@@ -24,6 +24,7 @@ struct ef_http_response {
     int status;         /* From the status line, 0 before it. */
     bool head_complete; /* Status and headers are known. */
     bool json, ndjson;  /* Content-Type said so. */
+    bool is_persistent; /* Once complete: the server keeps the connection, and its end was beyond doubt. */
     void (*on_body)(void *ctx, const char *data, size_t len);
     void *ctx;
     /* Internal. */

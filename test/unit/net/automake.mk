@@ -2,6 +2,7 @@ if HAVE_CMOCKA
 EF_NET_TESTS = \
 	test/unit/net/test_http_client \
 	test/unit/net/test_http_connections \
+	test/unit/net/test_http_pool \
 	test/unit/net/test_http_query \
 	test/unit/net/test_http_response \
 	test/unit/net/test_http_server \
@@ -14,6 +15,9 @@ TESTS += $(EF_NET_TESTS)
 test_unit_net_test_http_client_SOURCES = test/unit/net/test_http_client.c
 test_unit_net_test_http_client_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_net_test_http_client_LDADD = $(EF_TEST_LDADD)
+test_unit_net_test_http_pool_SOURCES = test/unit/net/test_http_pool.c
+test_unit_net_test_http_pool_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_net_test_http_pool_LDADD = $(EF_TEST_LDADD)
 test_unit_net_test_http_query_SOURCES = test/unit/net/test_http_query.c
 test_unit_net_test_http_query_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_net_test_http_query_LDADD = $(EF_TEST_LDADD)

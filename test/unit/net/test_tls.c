@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "net/http_client.h"
+#include "net/http_pool.h"
 #include "net/http_server.h"
 #include "net/pki.h"
 #include "net/tls.h"
@@ -198,6 +199,49 @@ plain_and_tls_do_not_mix(void **state)
     event_base_free(base);
 }
 
+/* A connection that is kept is one of the same identity, to the same name. */
+static void
+kept_connections_keep_to_their_peer(void **state)
+{
+    struct exchange x = {.base = event_base_new()};
+    struct ef_tls *server_tls = identity("server", "ca.crt"),
+                  *tls[] = {identity("client", "ca.crt"), identity("server", "ca.crt")};
+    static const char *const hosts[] = {"127.0.0.1", "localhost"};
+    struct ef_http_pool *pool = ef_http_pool_create();
+    struct ef_http_pool_stats stats;
+    struct ef_http_server *server;
+    assert_int_equal(ef_http_server_create(x.base, "127.0.0.1:0", server_tls, &server, NULL), 0);
+    ef_http_server_add_routes(server, routes, NULL);
+    for (unsigned i = 0; i < 8; i++) {
+        char url[200];
+        struct ef_http_call *call;
+        snprintf(url, sizeof url, "https://%s%s", hosts[i % 2], strrchr(ef_http_server_address(server), ':'));
+        const struct ef_http_call_spec spec = {.server = url,
+                                               .tls = tls[i / 2 % 2],
+                                               .pool = pool,
+                                               .target = "/much",
+                                               .deadline_ms = 20000,
+                                               .on_done = take_result,
+                                               .ctx = &x};
+        assert_int_equal(ef_http_call_start(x.base, &spec, &call, NULL), 0);
+        event_base_dispatch(x.base);
+        assert_int_equal(x.status, 200);
+        assert_int_equal(x.n_bytes, ANSWER_BYTES);
+        ef_http_pool_stats(pool, &stats);
+        assert_int_equal(stats.idle, i < 4 ? i + 1 : 4);
+        assert_int_equal(stats.reused, i < 4 ? 0 : i - 3);
+    }
+    struct ef_http_server_stats served;
+    ef_http_server_stats(server, &served);
+    assert_int_equal(served.connections_open, 4);
+    ef_http_pool_destroy(pool);
+    ef_http_server_destroy(server);
+    event_base_free(x.base);
+    ef_tls_destroy(server_tls);
+    ef_tls_destroy(tls[0]);
+    ef_tls_destroy(tls[1]);
+}
+
 /* --- Files ---------------------------------------------------------------------------- */
 
 static void
@@ -273,7 +317,7 @@ main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_sides_know_each_other), cmocka_unit_test(strangers_are_refused),
         cmocka_unit_test(plain_and_tls_do_not_mix),   cmocka_unit_test(wrong_files_are_explained),
-        cmocka_unit_test(authority_is_careful),
+        cmocka_unit_test(authority_is_careful),       cmocka_unit_test(kept_connections_keep_to_their_peer),
     };
     return cmocka_run_group_tests(tests, make_certificates, remove_certificates);
 }
