@@ -216,20 +216,30 @@ on_timer(evutil_socket_t fd, short what, void *ctx)
     }
 }
 
-/* Nobody waits for the answer: should it be lost, the prober's limits bound what
+/* --- Ending ---------------------------------------------------------------- */
+
+struct probe_order_farewell {
+    LIST_ENTRY(probe_order_farewell) next;
+    struct ef_http_call *call;
+};
+
+/* Nothing follows from the answer: should it be lost, the prober's limits bound what
  * is sent. */
 static void
 on_stopped(void *ctx, const struct ef_http_result *http)
 {
+    struct probe_order_farewell *farewell = ctx;
+    LIST_REMOVE(farewell, next);
+    free(farewell);
 }
 
-void
-probe_order_stop(struct probe_order *o)
+static void
+tell_to_stop(const struct probe_order *o)
 {
     char target[64];
-    struct ef_http_call *ignored;
-    if (is_over(o)) {
-        return;
+    struct probe_order_farewell *farewell = calloc(1, sizeof *farewell);
+    if (!farewell) {
+        abort(); /* Control path. */
     }
     snprintf(target, sizeof target, "/v1/probes/%s", o->id);
     struct ef_http_call_spec spec = {
@@ -241,9 +251,22 @@ probe_order_stop(struct probe_order *o)
         .timeout_ms = ANSWER_MS,
         .deadline_ms = ANSWER_MS,
         .on_done = on_stopped,
+        .ctx = farewell,
     };
-    ef_http_call_start(o->orders->base, &spec, &ignored, NULL);
-    end(o, STOPPED);
+    if (ef_http_call_start(o->orders->base, &spec, &farewell->call, NULL)) {
+        free(farewell);
+    } else {
+        LIST_INSERT_HEAD(&o->orders->farewells, farewell, next);
+    }
+}
+
+void
+probe_order_stop(struct probe_order *o)
+{
+    if (!is_over(o)) {
+        tell_to_stop(o);
+        end(o, STOPPED);
+    }
 }
 
 /* --- Taking --------------------------------------------------------------- */
@@ -462,6 +485,7 @@ probe_orders_create(struct event_base *base, const struct configuration *configu
     orders->configuration = configuration;
     orders->state = state;
     TAILQ_INIT(&orders->list);
+    LIST_INIT(&orders->farewells);
     state_watch(state, STATE_PROBE_ORDER, probe_orders_row_changed, orders);
     return orders;
 }
@@ -474,6 +498,12 @@ probe_orders_destroy(struct probe_orders *orders)
     }
     while (!TAILQ_EMPTY(&orders->list)) {
         probe_order_free(TAILQ_FIRST(&orders->list));
+    }
+    struct probe_order_farewell *farewell;
+    while ((farewell = LIST_FIRST(&orders->farewells))) {
+        ef_http_call_cancel(farewell->call);
+        LIST_REMOVE(farewell, next);
+        free(farewell);
     }
     free(orders);
 }

@@ -37,11 +37,14 @@ struct probe_order {
     bool is_kept;              /* The state knows it: see probe_orders_kept.c. */
 };
 
+struct probe_order_farewell; /* A prober is being told to end one. */
+
 struct probe_orders {
     struct event_base *base;
     const struct configuration *configuration;
     struct state_store *state;
     TAILQ_HEAD(probe_order_list, probe_order) list; /* Oldest first. */
+    LIST_HEAD(, probe_order_farewell) farewells;
     size_t n, n_open;
 };
 
