@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /v1/traces: checks the question, has trace_query.c ask the analyzers, and
- * writes what comes as JSON, NDJSON or pcapng. */
+ * writes what comes as JSON, NDJSON or pcapng, as a stream. */
 #include <config.h>
 
-#include <errno.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,7 @@ enum { DEFAULT_LIMIT = 100, WRITE_BYTES = 65536, CAPTURE_BATCH = 256, ALIVE_S = 
 
 enum format { FORMAT_JSON, FORMAT_NDJSON, FORMAT_PCAPNG, FORMAT_PARQUET };
 static const char *const formats[] = {"json", "ndjson", "pcapng", "parquet"};
+static const char *const content_types[] = {"application/json", "application/x-ndjson", "application/x-pcapng"};
 
 /* One question on its way. */
 struct traces_request {
@@ -38,6 +39,7 @@ struct traces_request {
     struct ef_trace_page next;                   /* The page after this one. */
     uint64_t n_traces;
     struct event *alive;    /* Of a stream: says now and then that we are at it. */
+    bool is_started;        /* The capture. */
     bool is_silent, is_due; /* Nothing was written since it last rang; it has rung. */
 };
 
@@ -234,11 +236,42 @@ append_summary(struct traces_request *r, struct evbuffer *out)
     }
 }
 
-/* --- JSON and NDJSON: a stream -------------------------------------------- */
+/* --- pcapng ---------------------------------------------------------------- */
+
+/* The question and whether the answer is complete, for the last section's comment. */
+static char *
+capture_comment(struct traces_request *r, const json_t *incomplete)
+{
+    char *text = NULL, *list = json_array_size(incomplete) ? json_dumps(incomplete, JSON_COMPACT) : NULL;
+    if (asprintf(&text, "%s; %llu traces%s; %s%.50000s", r->description, (unsigned long long) r->n_traces,
+                 trace_query_more(r->query) ? " (there are older ones)" : "", list ? "incomplete: " : "complete",
+                 list ? list : "") < 0) {
+        text = NULL;
+    }
+    free(list);
+    return text;
+}
+
+static void
+append_capture_end(struct traces_request *r, struct evbuffer *out)
+{
+    json_t *incomplete = trace_query_incomplete(r->query);
+    char *comment = capture_comment(r, incomplete);
+    count_answer(r, incomplete);
+    trace_export_end(r->export, comment, out);
+    free(comment);
+    json_decref(incomplete);
+}
+
+/* --- The stream ------------------------------------------------------------ */
 
 static void
 append_trace(struct traces_request *r, const struct trace_item *item, struct evbuffer *out)
 {
+    if (r->format == FORMAT_PCAPNG) {
+        r->n_traces += !trace_export_add(r->export, item->json, item->len, out);
+        return;
+    }
     if (!r->n_traces) {
         r->next.before = item->key;
     }
@@ -255,6 +288,10 @@ append_trace(struct traces_request *r, const struct trace_item *item, struct evb
 static void
 append_end(struct traces_request *r, struct evbuffer *out)
 {
+    if (r->format == FORMAT_PCAPNG) {
+        append_capture_end(r, out);
+        return;
+    }
     if (r->format == FORMAT_JSON) {
         evbuffer_add_printf(out, r->n_traces ? "\n]," : "{\"traces\":[],");
     } else {
@@ -264,23 +301,54 @@ append_end(struct traces_request *r, struct evbuffer *out)
     evbuffer_add_printf(out, "}\n");
 }
 
+/* Takes traces while there is room in `out`. Of a capture, which may hold many before it
+ * writes one, so many at a time, so that others get their turn. Returns as
+ * trace_query_next() does; TRACE_QUERY_END only once all is written but the end. */
+static int
+append_traces(struct traces_request *r, struct evbuffer *out)
+{
+    struct trace_item *item;
+    int rc = TRACE_QUERY_WAIT, n_left = r->export ? CAPTURE_BATCH : INT_MAX;
+    while (n_left-- && evbuffer_get_length(out) < WRITE_BYTES && (rc = trace_query_next(r->query, &item)) > 0) {
+        append_trace(r, item, out);
+        free(item);
+    }
+    if (rc > 0 && !evbuffer_get_length(out)) {
+        trace_query_wake(r->query);
+    }
+    if (rc == TRACE_QUERY_END && r->export && !trace_export_drain(r->export, WRITE_BYTES, out)) {
+        return 1; /* Comes again once this is sent. */
+    }
+    return rc;
+}
+
+/* What means nothing in the format. */
+static void
+append_nothing(struct traces_request *r, struct evbuffer *out)
+{
+    if (r->export) {
+        trace_export_idle(r->export, out);
+    } else {
+        evbuffer_add(out, "\n", 1);
+    }
+}
+
 /* Writes what can be taken now, up to a buffer full. */
 static void
 produce(struct ef_http_request *http, void *ctx)
 {
     struct traces_request *r = ctx;
     struct evbuffer *out = evbuffer_new();
-    struct trace_item *item;
-    int rc = TRACE_QUERY_WAIT;
-    while (evbuffer_get_length(out) < WRITE_BYTES && (rc = trace_query_next(r->query, &item)) > 0) {
-        append_trace(r, item, out);
-        free(item);
+    if (r->export && !r->is_started) {
+        r->is_started = true;
+        trace_export_start(r->export, r->description, out);
     }
+    int rc = append_traces(r, out);
     if (rc == TRACE_QUERY_END) {
         append_end(r, out);
     }
     if (r->is_due && !evbuffer_get_length(out)) {
-        evbuffer_add(out, "\n", 1);
+        append_nothing(r, out);
     }
     r->is_due = false;
     r->is_silent &= !evbuffer_get_length(out);
@@ -298,8 +366,8 @@ stream_ready(void *ctx)
     ef_http_stream_wake(((struct traces_request *) ctx)->http);
 }
 
-/* An answer from the archives may be long in coming: an empty line, which means
- * nothing in JSON, keeps the client from taking us for dead. */
+/* An answer from the archives may be long in coming: an empty line or block, which means
+ * nothing, keeps the client from taking us for dead. */
 static void
 on_alive(evutil_socket_t fd, short what, void *arg)
 {
@@ -328,65 +396,6 @@ stream_gone(void *ctx)
     request_free(ctx);
 }
 
-/* --- pcapng: collected, then one reply ------------------------------------ */
-
-/* The question and whether the answer is complete, for the section's comment. */
-static char *
-capture_comment(struct traces_request *r, const json_t *incomplete)
-{
-    char *text = NULL, *list = json_array_size(incomplete) ? json_dumps(incomplete, JSON_COMPACT) : NULL;
-    if (asprintf(&text, "%s; %llu traces%s; %s%s", r->description, (unsigned long long) r->n_traces,
-                 trace_query_more(r->query) ? " (there are older ones)" : "", list ? "incomplete: " : "complete",
-                 list ? list : "") < 0) {
-        text = NULL;
-    }
-    free(list);
-    return text;
-}
-
-static void
-reply_capture(struct traces_request *r)
-{
-    json_t *incomplete = trace_query_incomplete(r->query);
-    char *comment = capture_comment(r, incomplete);
-    struct evbuffer *out = evbuffer_new();
-    count_answer(r, incomplete);
-    int rc = trace_export_write(r->export, comment, out);
-    if (rc) {
-        ef_http_reply_error(r->http, 500, "internal", -1, "the capture could not be written: %s", strerror(-rc));
-    } else {
-        ef_http_reply(r->http, 200, "application/x-pcapng", out);
-    }
-    evbuffer_free(out);
-    free(comment);
-    json_decref(incomplete);
-    request_free(r);
-}
-
-static void
-capture_ready(void *ctx)
-{
-    struct traces_request *r = ctx;
-    struct trace_item *item;
-    int rc = TRACE_QUERY_WAIT;
-    for (int n = 0; n < CAPTURE_BATCH && (rc = trace_query_next(r->query, &item)) > 0; n++) {
-        int added = trace_export_add(r->export, item->json, item->len);
-        free(item);
-        r->n_traces += !added;
-        if (added == -E2BIG) {
-            ef_http_reply_error(r->http, 413, "too_large", -1,
-                                "more than a capture can hold here; ask for less with limit, start and end");
-            request_free(r);
-            return;
-        }
-    }
-    if (rc == TRACE_QUERY_END) {
-        reply_capture(r);
-    } else if (rc > 0) {
-        trace_query_wake(r->query);
-    }
-}
-
 /* --- The request ---------------------------------------------------------- */
 
 static char *
@@ -413,17 +422,12 @@ start_answer(struct controller *c, struct ef_http_request *req, const struct par
                                  .page_question = p->page_question,
                                  .next.from = p->question.page ? p->page.from : p->start,
                                  .description = describe(req)};
-    bool capture = p->format == FORMAT_PCAPNG;
-    if (capture) {
+    if (p->format == FORMAT_PCAPNG) {
         r->export = trace_export_create(&c->topology);
     }
-    r->query = trace_query_start(c->base, &p->question, &c->configuration, &c->topology,
-                                 capture ? capture_ready : stream_ready, r);
-    if (!capture) {
-        start_alive(r, c->base);
-        ef_http_stream_start(req, p->format == FORMAT_JSON ? "application/json" : "application/x-ndjson", produce,
-                             stream_gone, r);
-    }
+    r->query = trace_query_start(c->base, &p->question, &c->configuration, &c->topology, stream_ready, r);
+    start_alive(r, c->base);
+    ef_http_stream_start(req, content_types[p->format], produce, stream_gone, r);
 }
 
 static void

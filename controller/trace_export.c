@@ -18,36 +18,49 @@
 #include "packet/packet.h"
 #include "packet/pcapng.h"
 
-enum { MAX_FRAME_BYTES = 65536, MAX_PACKETS = 4 << 20, MAX_BYTES = 256 << 20 };
+enum { MAX_FRAME_BYTES = 65536, MAX_HELD = 65536, MAX_HELD_BYTES = 16 << 20, MAX_INTERFACES = 65536 };
 
 struct hop_packet {
     struct ef_time time;
     uint64_t trace_id;
     uint8_t switch_address[16];
-    size_t offset; /* Of its bytes in `bytes`. */
     uint32_t len, wire_len;
     uint16_t number, n_hops;
     bool egress, loop, encapsulated;
+    uint8_t bytes[];
+};
+
+/* A switch that packets are from. */
+struct interface {
+    uint8_t address[16];
+    int number;
 };
 
 struct trace_export {
     const struct topology *topology;
-    struct hop_packet *packets;
-    size_t n_packets, room;
-    uint8_t *bytes;
-    size_t n_bytes, bytes_room;
-    uint8_t (*interfaces)[16]; /* Addresses of the interfaces so far, while writing. */
-    size_t n_interfaces;
+    struct ef_pcapng *writer;
+    struct evbuffer *out;     /* During a call. */
+    struct hop_packet **held; /* A heap: the one to be written first is on top. */
+    size_t n_held, n_bytes;
+    struct interface *interfaces; /* By address. */
+    size_t n_interfaces, room;
 };
+
+static int
+append_block(void *ctx, const void *data, size_t len)
+{
+    return evbuffer_add(((struct trace_export *) ctx)->out, data, len) ? -ENOMEM : 0;
+}
 
 struct trace_export *
 trace_export_create(const struct topology *topology)
 {
     struct trace_export *e = calloc(1, sizeof *e);
-    if (!e) {
+    if (!e || !(e->held = calloc(MAX_HELD, sizeof *e->held))) {
         abort(); /* Control path. */
     }
     e->topology = topology;
+    e->writer = ef_pcapng_create(append_block, e);
     return e;
 }
 
@@ -55,31 +68,176 @@ void
 trace_export_destroy(struct trace_export *e)
 {
     if (e) {
-        free(e->packets);
-        free(e->bytes);
+        for (size_t i = 0; i < e->n_held; i++) {
+            free(e->held[i]);
+        }
+        free(e->held);
         free(e->interfaces);
+        ef_pcapng_destroy(e->writer);
         free(e);
     }
 }
 
-/* --- Collecting ----------------------------------------------------------- */
+/* --- Packets in order ------------------------------------------------------ */
 
-/* Makes room for one more element of `size` bytes; doubles. */
-static int
-grow(void *array, size_t *room, size_t needed, size_t size)
+static bool
+is_before(const struct hop_packet *a, const struct hop_packet *b)
 {
-    if (needed <= *room) {
-        return 0;
+    if (a->time.ns != b->time.ns) {
+        return a->time.ns < b->time.ns;
     }
-    size_t more = EF_MAX(needed, *room * 2);
-    void *bigger = realloc(*(void **) array, more * size);
-    if (!bigger) {
-        return -E2BIG;
-    }
-    *(void **) array = bigger;
-    *room = more;
-    return 0;
+    return a->trace_id != b->trace_id ? a->trace_id < b->trace_id : a->number < b->number;
 }
+
+static void
+hold(struct trace_export *e, struct hop_packet *p)
+{
+    size_t i = e->n_held++;
+    for (; i && is_before(p, e->held[(i - 1) / 2]); i = (i - 1) / 2) {
+        e->held[i] = e->held[(i - 1) / 2];
+    }
+    e->held[i] = p;
+    e->n_bytes += p->len;
+}
+
+/* Takes the first one, of at least one. */
+static struct hop_packet *
+take_first(struct trace_export *e)
+{
+    struct hop_packet *first = e->held[0], *last = e->held[--e->n_held];
+    size_t i = 0;
+    for (size_t child; (child = 2 * i + 1) < e->n_held; i = child) {
+        child += child + 1 < e->n_held && is_before(e->held[child + 1], e->held[child]);
+        if (!is_before(e->held[child], last)) {
+            break;
+        }
+        e->held[i] = e->held[child];
+    }
+    e->held[i] = last;
+    e->n_bytes -= first->len;
+    return first;
+}
+
+/* --- Writing -------------------------------------------------------------- */
+
+static int
+compare_addresses(const void *a, const void *b)
+{
+    return memcmp(a, b, 16); /* Of interfaces, whose first member it is. */
+}
+
+/* Writes the interface of a switch, and remembers it. Returns its number. */
+static int
+add_interface(struct trace_export *e, const uint8_t address[16])
+{
+    const struct topology_switch *s = topology_find_address(e->topology, address);
+    char text[64];
+    ef_address_format(address, text);
+    if (e->n_interfaces == e->room) {
+        e->room = e->room ? 2 * e->room : 16;
+        e->interfaces = realloc(e->interfaces, e->room * sizeof *e->interfaces);
+        if (!e->interfaces) {
+            abort(); /* Control path. */
+        }
+    }
+    int number =
+        ef_pcapng_interface(e->writer, &(struct ef_pcapng_interface){.name = s ? s->name : text, .address = address});
+    size_t at = e->n_interfaces;
+    for (; at && number >= 0 && compare_addresses(address, e->interfaces[at - 1].address) < 0; at--) {
+        e->interfaces[at] = e->interfaces[at - 1];
+    }
+    if (number >= 0) {
+        memcpy(e->interfaces[at].address, address, 16);
+        e->interfaces[at].number = number;
+        e->n_interfaces++;
+    }
+    return number;
+}
+
+/* Far more switches than any network has are one: memory stays bounded. */
+static int
+interface_of(struct trace_export *e, const uint8_t address[16])
+{
+    static const uint8_t others[16];
+    const uint8_t *key = address;
+    for (;;) {
+        const struct interface *found =
+            e->n_interfaces ? bsearch(key, e->interfaces, e->n_interfaces, sizeof *e->interfaces, compare_addresses)
+                            : NULL;
+        if (found) {
+            return found->number;
+        }
+        if (e->n_interfaces < MAX_INTERFACES || key == others) {
+            return add_interface(e, key);
+        }
+        key = others;
+    }
+}
+
+static int
+write_packet(struct trace_export *e, const struct hop_packet *p)
+{
+    char comment[96];
+    int interface = interface_of(e, p->switch_address);
+    if (interface < 0) {
+        return interface;
+    }
+    snprintf(comment, sizeof comment, "trace=%016" PRIx64 " hop=%u/%u%s%s", p->trace_id, p->number, p->n_hops,
+             p->loop ? " LOOP" : "", p->encapsulated ? " encapsulated" : "");
+    return ef_pcapng_packet(e->writer, &(struct ef_pcapng_packet){
+                                           .interface = interface,
+                                           .time = p->time,
+                                           .data = p->bytes,
+                                           .len = p->len,
+                                           .wire_len = p->wire_len,
+                                           .direction = p->egress ? EF_PCAPNG_OUTBOUND : EF_PCAPNG_INBOUND,
+                                           .packet_id = p->trace_id,
+                                           .comment = comment,
+                                       });
+}
+
+static int
+write_first(struct trace_export *e, struct evbuffer *out)
+{
+    struct hop_packet *p = take_first(e);
+    e->out = out;
+    int rc = write_packet(e, p);
+    free(p);
+    return rc;
+}
+
+bool
+trace_export_drain(struct trace_export *e, size_t max_bytes, struct evbuffer *out)
+{
+    while (e->n_held && evbuffer_get_length(out) < max_bytes) {
+        write_first(e, out);
+    }
+    return !e->n_held;
+}
+
+int
+trace_export_start(struct trace_export *e, const char *comment, struct evbuffer *out)
+{
+    e->out = out;
+    return ef_pcapng_section(e->writer, comment);
+}
+
+int
+trace_export_idle(struct trace_export *e, struct evbuffer *out)
+{
+    e->out = out;
+    return ef_pcapng_idle(e->writer);
+}
+
+int
+trace_export_end(struct trace_export *e, const char *comment, struct evbuffer *out)
+{
+    e->out = out;
+    e->n_interfaces = 0; /* Those of the section before are not known there. */
+    return ef_pcapng_section(e->writer, comment);
+}
+
+/* --- Traces ------------------------------------------------------------- */
 
 static int
 parse_time(const json_t *object, const char *key, struct ef_time *t)
@@ -99,31 +257,35 @@ hop_time(const json_t *trace, const json_t *hop, struct ef_time *t)
     return parse_time(hop, "arrival", t);
 }
 
+/* `about` says what all hops have in common. */
 static int
-add_hop(struct trace_export *e, const json_t *trace, const json_t *hop, const uint8_t *frame, struct hop_packet p)
+add_hop(struct trace_export *e, const json_t *trace, const json_t *hop, const uint8_t *frame, struct hop_packet *about,
+        struct evbuffer *out)
 {
     const char *address = json_string_value(json_object_get(hop, "switch"));
     const char *direction = json_string_value(json_object_get(hop, "direction"));
-    if (!address || ef_address_parse(address, p.switch_address) || hop_time(trace, hop, &p.time)) {
+    if (!address || ef_address_parse(address, about->switch_address) || hop_time(trace, hop, &about->time)) {
         return -EINVAL;
     }
-    if (e->n_packets == MAX_PACKETS || e->n_bytes + p.len > MAX_BYTES ||
-        grow(&e->packets, &e->room, e->n_packets + 1, sizeof *e->packets) ||
-        grow(&e->bytes, &e->bytes_room, e->n_bytes + p.len, 1)) {
-        return -E2BIG;
+    about->egress = direction && !strcmp(direction, "egress");
+    about->encapsulated = json_is_true(json_object_get(hop, "encapsulated"));
+    struct hop_packet *p = malloc(sizeof *p + about->len);
+    if (!p) {
+        abort(); /* Control path. */
     }
-    p.egress = direction && !strcmp(direction, "egress");
-    p.encapsulated = json_is_true(json_object_get(hop, "encapsulated"));
-    p.offset = e->n_bytes;
-    memcpy(e->bytes + p.offset, frame, p.len);
-    hop_frame_patch(e->bytes + p.offset, p.len, hop);
-    e->n_bytes += p.len;
-    e->packets[e->n_packets++] = p;
-    return 0;
+    *p = *about;
+    memcpy(p->bytes, frame, p->len);
+    hop_frame_patch(p->bytes, p->len, hop);
+    int rc = 0;
+    while (!rc && (e->n_held == MAX_HELD || (e->n_held && e->n_bytes + p->len > MAX_HELD_BYTES))) {
+        rc = write_first(e, out);
+    }
+    hold(e, p);
+    return rc;
 }
 
 static int
-add_trace(struct trace_export *e, const json_t *trace)
+add_trace(struct trace_export *e, const json_t *trace, struct evbuffer *out)
 {
     static uint8_t frame[MAX_FRAME_BYTES]; /* One thread. */
     const json_t *packet = json_object_get(trace, "packet"), *hops = json_object_get(trace, "hops");
@@ -146,7 +308,7 @@ add_trace(struct trace_export *e, const json_t *trace)
     json_array_foreach((json_t *) hops, i, hop)
     {
         p.number = (uint16_t) (i + 1);
-        int rc = add_hop(e, trace, hop, frame, p);
+        int rc = add_hop(e, trace, hop, frame, &p, out);
         if (rc) {
             return rc;
         }
@@ -155,101 +317,10 @@ add_trace(struct trace_export *e, const json_t *trace)
 }
 
 int
-trace_export_add(struct trace_export *e, const char *json, size_t len)
+trace_export_add(struct trace_export *e, const char *json, size_t len, struct evbuffer *out)
 {
     json_t *trace = json_loadb(json, len, 0, NULL);
-    int rc = trace ? add_trace(e, trace) : -EINVAL;
+    int rc = trace ? add_trace(e, trace, out) : -EINVAL;
     json_decref(trace);
-    return rc;
-}
-
-/* --- Writing -------------------------------------------------------------- */
-
-static int
-compare_packets(const void *a, const void *b)
-{
-    const struct hop_packet *x = a, *y = b;
-    if (x->time.ns != y->time.ns) {
-        return x->time.ns < y->time.ns ? -1 : 1;
-    }
-    return x->trace_id != y->trace_id ? (x->trace_id < y->trace_id ? -1 : 1) : x->number - y->number;
-}
-
-static int
-compare_addresses(const void *a, const void *b)
-{
-    return memcmp(a, b, 16);
-}
-
-/* Writes an interface for each switch that a packet is from, in the order of
- * their addresses, which `interfaces` then holds. */
-static int
-write_interfaces(struct trace_export *e, struct ef_pcapng *w)
-{
-    e->interfaces = calloc(e->n_packets + 1, sizeof *e->interfaces);
-    if (!e->interfaces) {
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < e->n_packets; i++) {
-        memcpy(e->interfaces[i], e->packets[i].switch_address, 16);
-    }
-    qsort(e->interfaces, e->n_packets, 16, compare_addresses);
-    int rc = 0;
-    for (size_t i = 0; i < e->n_packets && rc >= 0; i++) {
-        if (e->n_interfaces && !compare_addresses(e->interfaces[i], e->interfaces[e->n_interfaces - 1])) {
-            continue;
-        }
-        memmove(e->interfaces[e->n_interfaces++], e->interfaces[i], 16);
-        const uint8_t *address = e->interfaces[e->n_interfaces - 1];
-        const struct topology_switch *s = topology_find_address(e->topology, address);
-        char text[64];
-        ef_address_format(address, text);
-        rc = ef_pcapng_interface(w, &(struct ef_pcapng_interface){.name = s ? s->name : text, .address = address});
-    }
-    return EF_MIN(rc, 0);
-}
-
-static int
-write_packet(const struct trace_export *e, struct ef_pcapng *w, const struct hop_packet *p)
-{
-    const uint8_t(*found)[16] =
-        bsearch(p->switch_address, e->interfaces, e->n_interfaces, sizeof *e->interfaces, compare_addresses);
-    char comment[96];
-    snprintf(comment, sizeof comment, "trace=%016" PRIx64 " hop=%u/%u%s%s", p->trace_id, p->number, p->n_hops,
-             p->loop ? " LOOP" : "", p->encapsulated ? " encapsulated" : "");
-    return ef_pcapng_packet(w, &(struct ef_pcapng_packet){
-                                   .interface = (int) (found - e->interfaces),
-                                   .time = p->time,
-                                   .data = e->bytes + p->offset,
-                                   .len = p->len,
-                                   .wire_len = p->wire_len,
-                                   .direction = p->egress ? EF_PCAPNG_OUTBOUND : EF_PCAPNG_INBOUND,
-                                   .packet_id = p->trace_id,
-                                   .comment = comment,
-                               });
-}
-
-static int
-append_block(void *ctx, const void *data, size_t len)
-{
-    return evbuffer_add(ctx, data, len) ? -ENOMEM : 0;
-}
-
-int
-trace_export_write(struct trace_export *e, const char *comment, struct evbuffer *out)
-{
-    struct ef_pcapng *w = ef_pcapng_create(append_block, out);
-    if (!w) {
-        return -ENOMEM;
-    }
-    if (e->n_packets) { /* qsort() takes no NULL. */
-        qsort(e->packets, e->n_packets, sizeof *e->packets, compare_packets);
-    }
-    int rc = ef_pcapng_section(w, comment);
-    rc = rc ? rc : write_interfaces(e, w);
-    for (size_t i = 0; i < e->n_packets && !rc; i++) {
-        rc = write_packet(e, w, &e->packets[i]);
-    }
-    ef_pcapng_destroy(w);
     return rc;
 }

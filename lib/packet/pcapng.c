@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "packet/headers.h"
 
-enum { BLOCK_SECTION = 0x0a0d0d0a, BLOCK_INTERFACE = 1, BLOCK_PACKET = 6 };
+enum { BLOCK_SECTION = 0x0a0d0d0a, BLOCK_INTERFACE = 1, BLOCK_NAMES = 4, BLOCK_PACKET = 6 };
 enum { OPT_END = 0, OPT_COMMENT = 1, OPT_SECTION_APPLICATION = 4 };
 enum { OPT_IF_NAME = 2, OPT_IF_DESCRIPTION = 3, OPT_IF_IPV4 = 4, OPT_IF_IPV6 = 5, OPT_IF_TSRESOL = 9 };
 enum { OPT_PACKET_FLAGS = 2, OPT_PACKET_ID = 5 };
@@ -135,14 +135,15 @@ end_block(struct ef_pcapng *w)
 int
 ef_pcapng_section(struct ef_pcapng *w, const char *comment)
 {
-    if (w->error || w->started) {
-        return w->error ? w->error : -EINVAL;
+    if (w->error) {
+        return w->error;
     }
     if (is_too_long(comment)) {
         return -E2BIG;
     }
     static const uint32_t unknown_len[2] = {UINT32_MAX, UINT32_MAX};
     w->started = true;
+    w->n_interfaces = 0;
     start_block(w, BLOCK_SECTION);
     put32(w, 0x1a2b3c4d); /* Tells the byte order. */
     put32(w, 1);          /* Version 1.0. */
@@ -214,6 +215,17 @@ ef_pcapng_packet(struct ef_pcapng *w, const struct ef_pcapng_packet *packet)
     if (packet->packet_id) {
         put_option(w, OPT_PACKET_ID, &packet->packet_id, sizeof packet->packet_id);
     }
+    return end_block(w);
+}
+
+int
+ef_pcapng_idle(struct ef_pcapng *w)
+{
+    if (w->error || !w->started) {
+        return w->error ? w->error : -EINVAL;
+    }
+    start_block(w, BLOCK_NAMES);
+    put32(w, 0); /* The end of the list of names. */
     return end_block(w);
 }
 

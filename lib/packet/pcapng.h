@@ -47,10 +47,9 @@ struct ef_pcapng *ef_pcapng_create(ef_pcapng_write_cb *write, void *ctx);
 void ef_pcapng_destroy(struct ef_pcapng *w); /* NULL is fine. */
 
 /* Starts the file; the first call. `comment` (NULL: none) says what the file
- * holds. This and the next two return a negative errno from the callback,
- * -ENOMEM, -EINVAL (called in a wrong order, unknown interface), or -E2BIG (a
- * packet or a text of more than 16 MiB or 65535 bytes); after an error other
- * than -EINVAL and -E2BIG, all calls return it. */
+ * holds. Later: starts a further section, which has no interface yet. This and the others return a negative errno from
+ * the callback, -ENOMEM, -EINVAL (called in a wrong order, unknown interface), or -E2BIG (a packet or a text of more
+ * than 16 MiB or 65535 bytes); after an error other than -EINVAL and -E2BIG, all calls return it. */
 int ef_pcapng_section(struct ef_pcapng *w, const char *comment);
 
 /* Returns the interface's number. */
@@ -58,6 +57,9 @@ int ef_pcapng_interface(struct ef_pcapng *w, const struct ef_pcapng_interface *i
 
 /* Returns 0. Packets should come in the order of their times. */
 int ef_pcapng_packet(struct ef_pcapng *w, const struct ef_pcapng_packet *packet);
+
+/* A block that says nothing, to keep a reader from taking the writer for dead. */
+int ef_pcapng_idle(struct ef_pcapng *w);
 
 /* The file so far (without a callback); borrowed until the next call. */
 const void *ef_pcapng_data(const struct ef_pcapng *w, size_t *len);

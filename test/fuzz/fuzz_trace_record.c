@@ -64,8 +64,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char *text = json_dumps(record, JSON_COMPACT);
         struct trace_export *e = trace_export_create(&topology);
         struct evbuffer *out = evbuffer_new();
-        trace_export_add(e, text, strlen(text));
-        if (trace_export_write(e, "fuzz", out)) {
+        trace_export_start(e, "fuzz", out);
+        trace_export_add(e, text, strlen(text), out);
+        if (!trace_export_drain(e, SIZE_MAX, out) || trace_export_end(e, "fuzz", out)) {
             abort();
         }
         evbuffer_free(out);

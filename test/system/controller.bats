@@ -550,8 +550,27 @@ trace_line() { # NUMBER
     [ "$(cut -f 1,3,4,6 packets | sort | uniq -c | tr -s ' \t' ' ' | tr '\n' ';')" = \
         " 100 10.255.0.2 63 1 ; 100 10.255.0.3 62 1 ; 100 s1 64 1 ;" ]
     [ "$(cut -f 5 packets | grep -c 'trace=[0-9a-f]* hop=[123]/3$')" = 300 ]
-    # The section says what was asked, and that an analyzer is missing.
+    # The last section says what was asked, and that an analyzer is missing.
+    capinfos -A out.pcapng >info
+    grep -q '^Capture comment: .*filter: tcp; condition: none; 100 traces; incomplete: .*"analyzer":"dead"' info
     grep -aq 'filter: tcp; condition: none; 100 traces; incomplete: .*"analyzer":"dead"' out.pcapng
+}
+
+@test "traces as pcapng: a stream of more packets than are held, in order" {
+    local n=24000
+    start_ovsdb s1
+    start_analyzer a1 0 $n
+    SWITCHES=(s1)
+    configure
+    start_controller
+    ask "/v1/traces?limit=0&format=pcapng" -o out.pcapng
+    tshark -n -r out.pcapng -T fields -e frame.interface_name -e frame.time_epoch -e _ws.malformed >packets 2>/dev/null
+    [ "$(wc -l <packets)" = $((3 * n)) ]
+    diff <(cut -f 2 packets) <(cut -f 2 packets | sort -n)
+    [ "$(cut -f 1,3 packets | sort | uniq -c | tr -s ' \t' ' ' | tr '\n' ';')" = \
+        " $n 10.255.0.2 ; $n 10.255.0.3 ; $n s1 ;" ]
+    capinfos -A out.pcapng | grep -q "^Capture comment: .*; $n traces; complete\$"
+    is_counter streams_open 0
 }
 
 # --- Start -------------------------------------------------------------------

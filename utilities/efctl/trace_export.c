@@ -17,6 +17,7 @@
 #include "utilities/efctl/trace_fetch.h"
 
 enum { EDGE = 64 << 10 };
+enum { SECTION = 0x0a0d0d0a, MIN_SECTION = 28 }; /* A block of pcapng. */
 
 struct export
 {
@@ -25,8 +26,8 @@ struct export
     FILE *file; /* NULL: nothing has arrived yet. */
     int64_t bytes;
     struct efctl_failure *failure;
-    char head[EDGE], tail[2 * EDGE]; /* Its first and its last bytes, */
-    size_t n_head, n_tail;           /* where it says what it lacks. */
+    char tail[2 * EDGE]; /* Its last bytes, where it says what it lacks. */
+    size_t n_tail;
 };
 
 static int
@@ -36,12 +37,9 @@ cannot_write(struct export *export, int code)
 }
 
 static void
-keep_edges(struct export *export, const char *data, size_t len)
+keep_end(struct export *export, const char *data, size_t len)
 {
-    size_t n = EF_MIN(len, EDGE - export->n_head);
-    memcpy(export->head + export->n_head, data, n);
-    export->n_head += n;
-    for (; len; data += n, len -= n) {
+    for (size_t n; len; data += n, len -= n) {
         if (export->n_tail == sizeof export->tail) {
             memmove(export->tail, export->tail + EDGE, EDGE);
             export->n_tail = EDGE;
@@ -52,16 +50,32 @@ keep_edges(struct export *export, const char *data, size_t len)
     }
 }
 
-/* Of NDJSON the last line says what is missing, of a capture the comment of its
- * first block. Returns the list, or NULL. */
+/* The comment of the section that a capture ends with says it. */
+static json_t *
+find_in_capture(const struct export *export)
+{
+    static const char mark[] = "; incomplete: ";
+    uint32_t len, type;
+    if (export->n_tail < sizeof len) {
+        return NULL;
+    }
+    const char *end = export->tail + export->n_tail;
+    memcpy(&len, end - sizeof len, sizeof len);
+    if (len < MIN_SECTION || len > export->n_tail) {
+        return NULL;
+    }
+    memcpy(&type, end - len, sizeof type);
+    const char *at = type == SECTION ? memmem(end - len, len, mark, sizeof mark - 1) : NULL;
+    at = at ? at + sizeof mark - 1 : NULL;
+    return at ? json_loadb(at, (size_t) (end - at), JSON_DISABLE_EOF_CHECK, NULL) : NULL;
+}
+
+/* Of NDJSON the last line says what is missing. Returns the list, or NULL. */
 static json_t *
 find_incomplete(const struct export *export, const char *format)
 {
-    static const char mark[] = "; incomplete: ";
     if (!strcmp(format, "pcapng")) {
-        const char *at = memmem(export->head, export->n_head, mark, sizeof mark - 1);
-        at = at ? at + sizeof mark - 1 : NULL;
-        return at ? json_loadb(at, (size_t) (export->head + export->n_head - at), JSON_DISABLE_EOF_CHECK, NULL) : NULL;
+        return find_in_capture(export);
     }
     size_t len = export->n_tail - (export->n_tail && export->tail[export->n_tail - 1] == '\n');
     const char *end = memrchr(export->tail, '\n', len), *last = end ? end + 1 : export->tail;
@@ -100,7 +114,7 @@ on_data(void *ctx, const char *data, size_t len)
         }
     }
     export->bytes += (int64_t) len;
-    keep_edges(export, data, len);
+    keep_end(export, data, len);
     return fwrite(data, 1, len, export->file) == len ? 0 : cannot_write(export, errno ? errno : EIO);
 }
 

@@ -264,14 +264,14 @@ frames_are_patched(void **state)
 /* --- Captures ------------------------------------------------------------- */
 
 static int
-add(struct trace_export *e, const char *packet, const char *hops)
+add(struct trace_export *e, const char *packet, const char *hops, struct evbuffer *out)
 {
     char text[2048];
     int n =
         snprintf(text, sizeof text,
                  "{\"id\":\"00000000000000ff\",\"start\":\"0\",\"time_source\":\"switch\",\"packet\":%s,\"hops\":%s}",
                  packet, hops);
-    return trace_export_add(e, text, (size_t) n);
+    return trace_export_add(e, text, (size_t) n, out);
 }
 
 /* The times (in ns) of the enhanced packet blocks in a capture. */
@@ -296,20 +296,24 @@ captures_are_sorted_by_time(void **state)
 {
     struct topology topology = {0};
     struct trace_export *e = trace_export_create(&topology);
+    struct evbuffer *out = evbuffer_new();
     char packet[256];
     snprintf(packet, sizeof packet, "{\"length\":54,\"hex\":\"%s\"}", frame_hex);
+    assert_int_equal(trace_export_start(e, "a comment", out), 0);
     assert_int_equal(add(e, packet,
                          "[{\"switch\":\"10.255.0.1\",\"switch_time\":\"500\",\"arrival\":\"9\",\"ttl\":64},"
-                         "{\"switch\":\"10.255.0.2\",\"switch_time\":\"700\",\"arrival\":\"1\",\"ttl\":63}]"),
+                         "{\"switch\":\"10.255.0.2\",\"switch_time\":\"700\",\"arrival\":\"1\",\"ttl\":63}]",
+                         out),
                      0);
-    assert_int_equal(add(e, packet, "[{\"switch\":\"10.255.0.1\",\"switch_time\":\"600\",\"ttl\":64}]"), 0);
-    assert_int_equal(add(e, packet, "[{\"switch\":\"10.255.0.1\",\"arrival\":\"650\",\"ttl\":64}]"), 0);
-    assert_int_equal(add(e, packet, "[{\"switch\":\"10.255.0.1\"}]"), -EINVAL);
-    assert_int_equal(add(e, packet, "[{\"switch\":\"x\",\"arrival\":\"1\"}]"), -EINVAL);
-    assert_int_equal(add(e, "{}", "[]"), -EINVAL);
-    assert_int_equal(add(e, "{\"hex\":\"\"}", "[]"), -EINVAL);
-    struct evbuffer *out = evbuffer_new();
-    assert_int_equal(trace_export_write(e, "a comment", out), 0);
+    assert_int_equal(add(e, packet, "[{\"switch\":\"10.255.0.1\",\"switch_time\":\"600\",\"ttl\":64}]", out), 0);
+    assert_int_equal(add(e, packet, "[{\"switch\":\"10.255.0.1\",\"arrival\":\"650\",\"ttl\":64}]", out), 0);
+    assert_int_equal(add(e, packet, "[{\"switch\":\"10.255.0.1\"}]", out), -EINVAL);
+    assert_int_equal(add(e, packet, "[{\"switch\":\"x\",\"arrival\":\"1\"}]", out), -EINVAL);
+    assert_int_equal(add(e, "{}", "[]", out), -EINVAL);
+    assert_int_equal(add(e, "{\"hex\":\"\"}", "[]", out), -EINVAL);
+    assert_int_equal(trace_export_idle(e, out), 0);
+    assert_true(trace_export_drain(e, SIZE_MAX, out));
+    assert_int_equal(trace_export_end(e, "another comment", out), 0);
     uint64_t times[8];
     size_t len = evbuffer_get_length(out);
     assert_int_equal(packet_times(evbuffer_pullup(out, -1), len, times, 8), 4);
@@ -320,8 +324,48 @@ captures_are_sorted_by_time(void **state)
     trace_export_destroy(e);
     evbuffer_drain(out, len);
     e = trace_export_create(&topology); /* Nothing found is a capture, too. */
-    assert_int_equal(trace_export_write(e, NULL, out), 0);
+    assert_int_equal(trace_export_start(e, NULL, out), 0);
+    assert_true(trace_export_drain(e, SIZE_MAX, out));
+    assert_int_equal(trace_export_end(e, NULL, out), 0);
     assert_true(evbuffer_get_length(out) > 0);
+    trace_export_destroy(e);
+    evbuffer_free(out);
+}
+
+/* However long: what is held is bounded, and times that are mixed within that come in order. */
+static void
+captures_are_streams(void **state)
+{
+    enum { N = 100000, MIXED = 10000, HELD = 65536 };
+    struct topology topology = {0};
+    struct trace_export *e = trace_export_create(&topology);
+    struct evbuffer *out = evbuffer_new();
+    uint64_t *times = malloc(N * sizeof *times);
+    char packet[256], hops[256];
+    size_t n = 0, n_written = 0;
+    assert_non_null(times);
+    snprintf(packet, sizeof packet, "{\"length\":54,\"hex\":\"%s\"}", frame_hex);
+    assert_int_equal(trace_export_start(e, "all", out), 0);
+    for (unsigned i = 0; i < N; i++) {
+        unsigned time = i / MIXED * MIXED + (MIXED - 1 - i % MIXED); /* Blocks from behind. */
+        snprintf(hops, sizeof hops, "[{\"switch\":\"10.255.%u.1\",\"arrival\":\"%u\"}]", time % 200, time);
+        assert_int_equal(add(e, packet, hops, out), 0);
+        n_written = evbuffer_get_length(out);
+        assert_true(i < HELD || n_written > (size_t) (i - HELD) * 54);
+    }
+    for (bool is_empty = false; !is_empty;) { /* As much at a time as is asked for. */
+        size_t before = evbuffer_get_length(out);
+        is_empty = trace_export_drain(e, before + 65536, out);
+        assert_true(evbuffer_get_length(out) < before + 65536 + 1024);
+        assert_true(is_empty || evbuffer_get_length(out) > before);
+    }
+    assert_int_equal(trace_export_end(e, "complete", out), 0);
+    n = packet_times(evbuffer_pullup(out, -1), evbuffer_get_length(out), times, N);
+    assert_int_equal(n, N);
+    for (size_t i = 0; i < N; i++) {
+        assert_int_equal(times[i], i);
+    }
+    free(times);
     trace_export_destroy(e);
     evbuffer_free(out);
 }
@@ -333,6 +377,7 @@ main(void)
         cmocka_unit_test(rows_are_compared_and_shown), cmocka_unit_test(lines_are_checked),
         cmocka_unit_test(lines_are_named_in_one_pass), cmocka_unit_test(broken_lines_are_left_to_others),
         cmocka_unit_test(frames_are_patched),          cmocka_unit_test(captures_are_sorted_by_time),
+        cmocka_unit_test(captures_are_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

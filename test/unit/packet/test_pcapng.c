@@ -142,8 +142,12 @@ errors_are_told(void **state)
     struct ef_pcapng_packet packet = {.data = frame, .len = 60};
     struct ef_pcapng_interface interface = {.name = "leaf1"};
     assert_int_equal(ef_pcapng_interface(w, &interface), -EINVAL);
+    assert_int_equal(ef_pcapng_idle(w), -EINVAL);
     assert_int_equal(ef_pcapng_section(w, NULL), 0);
-    assert_int_equal(ef_pcapng_section(w, NULL), -EINVAL);
+    assert_int_equal(ef_pcapng_packet(w, &packet), -EINVAL);
+    assert_int_equal(ef_pcapng_interface(w, &interface), 0);
+    assert_int_equal(ef_pcapng_idle(w), 0);
+    assert_int_equal(ef_pcapng_section(w, NULL), 0); /* Another one, whose interfaces begin anew. */
     assert_int_equal(ef_pcapng_packet(w, &packet), -EINVAL);
     assert_int_equal(ef_pcapng_interface(w, &interface), 0);
     packet.len = UINT32_MAX;
