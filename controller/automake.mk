@@ -45,6 +45,8 @@ controller_libcontroller_a_SOURCES = \
 	controller/drop_app.c controller/drop_app.h controller/drop_run.c controller/drop_run.h \
 	controller/drop_place.c controller/drop_place.h controller/drop_persistence.c controller/drop_persistence.h \
 	controller/drop_rate.c controller/drop_rate.h controller/drop_class.c controller/drop_class.h \
+	controller/copy_watch.c controller/copy_watch.h \
+	controller/copy_ways.c controller/copy_ways.h \
 	controller/drop_witnesses.c controller/drop_witnesses.h \
 	controller/drop_lengths.c controller/drop_lengths.h controller/drop_verdict.c controller/drop_verdict.h \
 	controller/drop_pattern.c controller/drop_pattern.h controller/drop_prefix.c controller/drop_prefix.h \

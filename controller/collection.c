@@ -347,6 +347,18 @@ collection_counts(const struct collection *o, const char *switch_name, int64_t *
     return false;
 }
 
+int64_t
+collection_lost(const struct collection *o, const char *switch_name)
+{
+    for (size_t i = 0; o && i < o->n_switches; i++) {
+        const struct collected *s = o->switches[i];
+        if (!strcmp(s->name, switch_name)) {
+            return EF_MAX(s->sequence.lost, s->uplink.lost);
+        }
+    }
+    return 0;
+}
+
 static void
 show_loss(json_t *list, const char *role, const char *name, int64_t lost, struct ef_time last, struct ef_time now)
 {

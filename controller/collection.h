@@ -43,6 +43,9 @@ bool collection_is_doubtful(const struct collection *collection, const char *ana
  * (some seconds late), as they were last. False: not known. */
 bool collection_counts(const struct collection *collection, const char *switch_name, int64_t *gathered, int64_t *made);
 
+/* How many of its copies were lost on the way to reshufflers since the controller began, as far as is known. */
+int64_t collection_lost(const struct collection *collection, const char *switch_name);
+
 /* [{"analyzer" | "switch", "lost", "last_s_ago"}] of those that lost some, a new reference. */
 json_t *collection_show(const struct collection *collection);
 

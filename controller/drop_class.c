@@ -64,6 +64,27 @@ is_managed(const struct drop *a, const char *name)
 }
 
 static void
+fail_unheard(struct drop *a, enum drop_heard heard)
+{
+    const char *why = heard == DROP_WITNESS_LOST ? "makes copies, but none arrives" : "loses many of its copies";
+    diagnosis_fail(a->d, "%s %s: nothing can be told of packets to it", a->pattern.next, why);
+}
+
+/* Probes of which the next switch should have told, and many of its copies were lost
+ * meanwhile: that is as good an explanation. */
+static bool
+is_in_doubt(struct drop *a)
+{
+    const struct drop_pattern *p = &a->pattern;
+    bool is_seen = !p->next || p->seen[DROP_ALIVE].passed || p->beyond_link;
+    if (is_seen || drop_witnesses_ask(&a->witnesses, a->c->collection, p->next) != DROP_WITNESS_LOSSY) {
+        return false;
+    }
+    fail_unheard(a, DROP_WITNESS_LOSSY);
+    return true;
+}
+
+static void
 on_wait(evutil_socket_t fd, short what, void *ctx)
 {
     struct drop *a = ctx;
@@ -72,9 +93,8 @@ on_wait(evutil_socket_t fd, short what, void *ctx)
     bool is_late = ef_time_before(a->wait_until, ef_time_mono()) || !is_managed(a, a->pattern.next);
     if (heard == DROP_WITNESS_HEARD) {
         retry_pattern(a);
-    } else if (heard == DROP_WITNESS_LOST) {
-        diagnosis_fail(a->d, "%s makes copies, but none arrives: nothing can be told of packets to it",
-                       a->pattern.next);
+    } else if (heard == DROP_WITNESS_LOST || heard == DROP_WITNESS_LOSSY) {
+        fail_unheard(a, heard);
     } else if (is_late) {
         a->pattern.next_is_silent = true;
         drop_pattern_solve(&a->pattern);
@@ -121,6 +141,9 @@ on_varied(void *ctx)
     drop_round_note(a, 0);
     drop_pattern_text(&a->pattern, what, sizeof what);
     diagnosis_progress(a->d, "dropped: %s", what);
+    if (is_in_doubt(a)) {
+        return;
+    }
     if (a->pattern.is_retry) {
         end_pattern(a);
     } else if (!waits_for_next(a)) {

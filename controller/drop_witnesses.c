@@ -8,6 +8,8 @@
 
 #include "controller/collection.h"
 
+enum { FEW_LOST = 3, LOSSY_PART = 20 }; /* One of so many that came is lost. */
+
 void
 drop_witnesses_begin(struct drop_witnesses *w, const struct collection *collection, const struct fabric_map *map,
                      const char *at)
@@ -18,6 +20,7 @@ drop_witnesses_begin(struct drop_witnesses *w, const struct collection *collecti
     for (size_t i = 0; i < n; i++) {
         struct drop_witness *one = &w->list[w->n];
         one->name = names[i];
+        one->lost = collection_lost(collection, one->name);
         w->n += collection_counts(collection, one->name, &one->gathered, &one->made);
     }
 }
@@ -29,9 +32,11 @@ drop_witnesses_ask(const struct drop_witnesses *w, const struct collection *coll
     for (size_t i = 0; i < w->n; i++) {
         const struct drop_witness *one = &w->list[i];
         if (!strcmp(one->name, name) && collection_counts(collection, name, &gathered, &made)) {
-            return gathered != one->gathered ? DROP_WITNESS_HEARD
-                   : made != one->made       ? DROP_WITNESS_LOST
-                                             : DROP_WITNESS_SILENT;
+            int64_t came = gathered - one->gathered, lost = collection_lost(collection, name) - one->lost;
+            return came && lost >= FEW_LOST && lost * LOSSY_PART >= came ? DROP_WITNESS_LOSSY
+                   : came                                                ? DROP_WITNESS_HEARD
+                   : made != one->made                                   ? DROP_WITNESS_LOST
+                                                                         : DROP_WITNESS_SILENT;
         }
     }
     return DROP_WITNESS_UNKNOWN;
@@ -44,7 +49,7 @@ drop_witnesses_unheard(const struct drop_witnesses *w, const struct collection *
     size_t n = 0;
     for (size_t i = 0; i < w->n; i++) {
         enum drop_heard heard = drop_witnesses_ask(w, collection, w->list[i].name);
-        if (heard == DROP_WITNESS_SILENT || heard == DROP_WITNESS_LOST) {
+        if (heard != DROP_WITNESS_HEARD && heard != DROP_WITNESS_UNKNOWN) {
             names[n++] = w->list[i].name;
         }
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The neighbours of a switch as witnesses: packets that none of them saw were dropped, or
  * their copies were. Of a neighbour that nothing at all is heard of, the latter may
- * be: it makes copies, as it says itself some seconds later, and none arrives.
+ * be: it makes copies, as it says itself some seconds later, and none arrives. Nor can
+ * one be relied on many of whose copies get lost meanwhile.
  *
  *     drop_witnesses_begin(&w, c->collection, map, "spine2");     // then probe
  *     if (drop_witnesses_ask(&w, c->collection, "leaf3") == DROP_WITNESS_LOST) ...
@@ -19,6 +20,7 @@ struct collection;
 
 enum drop_heard {
     DROP_WITNESS_HEARD,   /* Its copies arrive. */
+    DROP_WITNESS_LOSSY,   /* Some do, many do not. */
     DROP_WITNESS_SILENT,  /* None came, and it has told of none that it made. */
     DROP_WITNESS_LOST,    /* None came of those that it made. */
     DROP_WITNESS_UNKNOWN, /* Its copies are not counted. */
@@ -27,7 +29,7 @@ enum drop_heard {
 struct drop_witnesses {
     struct drop_witness {
         const char *name;
-        int64_t gathered, made; /* Copies, in all. */
+        int64_t gathered, made, lost; /* Copies, in all. */
     } list[FABRIC_MAP_NEXT];
     size_t n;
 };
@@ -40,7 +42,7 @@ void drop_witnesses_begin(struct drop_witnesses *w, const struct collection *col
 enum drop_heard drop_witnesses_ask(const struct drop_witnesses *w, const struct collection *collection,
                                    const char *name);
 
-/* Those of which nothing is heard. Returns how many. */
+/* Those of which nothing is heard, or that can be missed. Returns how many. */
 size_t drop_witnesses_unheard(const struct drop_witnesses *w, const struct collection *collection,
                               const char *names[FABRIC_MAP_NEXT]);
 

@@ -32,8 +32,23 @@ is_same_direction(const json_t *a, const json_t *b)
     return *from && *to && !strcmp(from, text_of(b, "from")) && !strcmp(to, text_of(b, "to"));
 }
 
+/* Whether the switch is one of those whose copies are lost on a common way. */
+static bool
+is_one_of(const json_t *names, const char *name)
+{
+    size_t i;
+    const json_t *one;
+    json_array_foreach((json_t *) names, i, one)
+    {
+        if (!strcmp(json_string_value(one) ? json_string_value(one) : "", name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A switch that is down explains all that goes to it; one whose copies get lost was
- * only not seen, where it should have been seen next. */
+ * only not seen, where it should have been seen next: so are all of those that lose copies on a common way. */
 static bool
 explains(const json_t *alert, const char *kind, const char *device, const json_t *link)
 {
@@ -44,6 +59,10 @@ explains(const json_t *alert, const char *kind, const char *device, const json_t
     }
     if (!strcmp(kind, "corrupt")) { /* One odd packet explains nothing. */
         return strcmp(text_of(alert, "severity"), "info") && is_same_direction(its_link, link);
+    }
+    const json_t *losers = json_object_get(evidence, "switches");
+    if (!strcmp(kind, "copies") && losers) { /* That one of them is down is said without a link. */
+        return is_one_of(losers, *text_of(link, "to") ? text_of(link, "to") : device);
     }
     bool is_next = *its_device && !strcmp(its_device, text_of(link, "to"));
     return is_next || (*its_device && !strcmp(kind, "switch") && !strcmp(its_device, device));

@@ -13,6 +13,7 @@
 #include "controller/alerts.h"
 #include "controller/collection.h"
 #include "controller/controller.h"
+#include "controller/copy_watch.h"
 
 enum {
     EVERY_MS = 500,
@@ -21,13 +22,11 @@ enum {
     SILENT_GAPS =
         8, /* and after so many times the mean time between two copies: chance alone makes one such gap in 3,000. */
     SELDOM_MS = 15000, /* One that would take longer than this to be silent sends too seldom to tell. */
-    FEW_LOST = 3,      /* Lost copies: too few to be told. */
-    LOST_IS_OVER_S = 30,
-    GOES_ON_MS = 4000,    /* So long losses must go on to be told. */
-    NUMBERS_GAP_S = 3,    /* Two losses so far apart are of one time, told by the copies' numbers; */
-    STATISTICS_GAP_S = 8, /* told by switches, which do so each 5 s. */
-    CAUSE_MS = 15000,     /* So long after a link or a switch failed, lost copies are no news. */
-    UNSETTLED_MS = 6000,  /* So long after one failed or came back, traces tell of that. */
+    BUSY_LOOKS = 8,
+    BUSY_COPIES = 20,         /* At the last looks: if some were lost, that would be known. */
+    RESOLVE_AFTER_MS = 30000, /* What is not seen within so long is over. */
+    CAUSE_MS = 15000,         /* So long after a link or a switch failed, lost copies are no news. */
+    UNSETTLED_MS = 6000,      /* So long after one failed or came back, traces tell of that. */
 };
 
 struct watched_switch {
@@ -42,10 +41,10 @@ struct switch_watch {
     struct event *timer;
     struct watched_switch *switches; /* As the topology has them. */
     struct ef_time active_since;     /* Monotonic; 0: we are not the active one. */
-    json_t *lost;                    /* By what tells of losses: {"before", "began"}; see note_loss(). */
-    struct ef_time failure;          /* Monotonic: when a link or switch was last seen to have failed; 0: never. */
-    json_t *failing;                 /* Those that have, by subject; */
-    struct ef_time changed;          /* when they became more or fewer; 0: never. */
+    struct copy_watch *copies;
+    struct ef_time failure; /* Monotonic: when a link or switch was last seen to have failed; 0: never. */
+    json_t *failing;        /* Those that have, by subject; */
+    struct ef_time changed; /* when they became more or fewer; 0: never. */
 };
 
 /* --- Alerts -------------------------------------------------------------------- */
@@ -247,111 +246,40 @@ switch_watch_is_unsettled(const struct switch_watch *w)
 
 /* --- Copies -------------------------------------------------------------------- */
 
-/* Of one that tells of losses: what is known of its present time of losing. */
-struct losing {
-    int64_t lost;          /* Copies since it began. */
-    int64_t for_ms;        /* How long it goes on. */
-    bool is_over, goes_on; /* None for long; one a moment ago. */
-};
-
-/* `gap_s`: how far apart two losses may be told and still be of one time. */
-static struct losing
-note_loss(struct switch_watch *w, const char *key, const json_t *entry, double gap_s)
+/* How many copies came at the last looks. */
+static int64_t
+copies_lately(const struct watched_switch *s)
 {
-    json_int_t lost = json_integer_value(json_object_get(entry, "lost")), now = ef_time_mono().ns;
-    double ago_s = json_number_value(json_object_get(entry, "last_s_ago"));
-    json_t *time = json_object_get(w->lost, key);
-    struct losing l = {.is_over = ago_s > LOST_IS_OVER_S, .goes_on = ago_s <= gap_s};
-    bool was_off = !json_object_get(time, "began");
-    if (!time) {
-        time = json_pack("{s:i}", "before", 0);
-        json_object_set_new(w->lost, key, time);
-    }
-    if (l.goes_on && was_off) {
-        json_object_set_new(time, "began", json_integer(now));
-    } else if (!l.goes_on && !was_off) {
-        json_object_del(time, "began");
-    }
-    l.lost = lost - json_integer_value(json_object_get(time, "before"));
-    l.for_ms = l.goes_on ? (now - json_integer_value(json_object_get(time, "began"))) / EF_NS_PER_MS : 0;
-    if (l.is_over) {
-        json_object_set_new(time, "before", json_integer(lost));
-    }
-    return l;
-}
-
-/* What was lost so far is known: only more than that is news. */
-static void
-forget_loss(struct switch_watch *w, const char *key, const json_t *entry)
-{
-    json_object_set(json_object_get(w->lost, key), "before", json_object_get(entry, "lost"));
-}
-
-/* Not one of its copies comes: no burst does that. */
-static bool
-loses_all(const struct switch_watch *w, const char *name)
-{
-    const struct topology *t = &w->controller->topology;
-    for (size_t i = 0; i < t->n_switches; i++) {
-        if (!strcmp(t->switches[i].name, name)) {
-            return has_silence(&w->switches[i], ef_time_mono());
-        }
-    }
-    return false;
-}
-
-/* A burst that overran something is no fault, and what a failed link or switch
- * loses is told by the alert of that: so losses are told when they go on. What an alert
- * told of is not told again when somebody has resolved it. */
-static void
-look_at_loss(struct switch_watch *w, const json_t *entry, json_t *losing)
-{
-    const char *analyzer = json_string_value(json_object_get(entry, "analyzer"));
-    const char *uplink = json_string_value(json_object_get(entry, "uplink"));
-    const char *sequence = json_string_value(json_object_get(entry, "sequence"));
-    const char *name = analyzer ? analyzer : uplink ? uplink : sequence;
-    char key[ALERT_SUBJECT_SIZE];
-    if (!name) {
-        return; /* Of a switch, between reshufflers and analyzers: the analyzers' entries tell of that. */
-    }
-    snprintf(key, sizeof key, "%s %s", analyzer ? "analyzer" : uplink ? "uplink" : "sequence", name);
-    struct losing l = note_loss(w, key, entry, uplink ? STATISTICS_GAP_S : NUMBERS_GAP_S);
-    bool has_cause = w->failure.ns && ef_time_diff_ns(ef_time_mono(), w->failure) < CAUSE_MS * EF_NS_PER_MS;
-    bool is_told = !l.is_over && alerts_active(w->controller->alerts, "copies", name);
-    if (is_told) {
-        json_object_set_new(losing, name, json_true());
-    }
-    if (is_told || has_cause) {
-        forget_loss(w, key, entry);
-        return;
-    }
-    bool lasts = l.for_ms >= GOES_ON_MS || (uplink && l.goes_on && loses_all(w, uplink));
-    if (l.is_over || l.lost < FEW_LOST || !lasts) {
-        return;
-    }
-    json_object_set_new(losing, name, json_true());
-    raise_once(w, "copies", name, ALERT_WARNING,
-               json_pack("{s:s, s:I}", analyzer ? "analyzer" : "device", name, "lost", (json_int_t) l.lost),
-               "copies of packets are lost %s %s (%lld so far): traces lack hops, packets themselves are not dropped",
-               analyzer ? "on the way to" : "between the reshufflers and", name, (long long) l.lost);
-    forget_loss(w, key, entry);
+    uint64_t looks = EF_MIN(s->n_looks, BUSY_LOOKS + 1);
+    return looks ? s->copies[(s->n_looks - 1) % HISTORY] - s->copies[(s->n_looks - looks) % HISTORY] : 0;
 }
 
 static void
 look_at_losses(struct switch_watch *w)
 {
-    json_t *losing = json_object(), *gaps = collection_show(w->controller->collection);
-    size_t i;
-    const json_t *entry;
-    json_array_foreach(gaps, i, entry)
-    {
-        look_at_loss(w, entry, losing);
+    const struct topology *t = &w->controller->topology;
+    struct ef_time now = ef_time_mono();
+    struct copy_heard *heard = calloc(t->n_switches + 1, sizeof *heard);
+    json_t *gaps = collection_show(w->controller->collection);
+    if (!heard) {
+        abort(); /* Control path. */
     }
-    if (ef_time_diff_ns(ef_time_mono(), w->active_since) > LOST_IS_OVER_S * EF_NS_PER_S) {
-        resolve_others(w, "copies", losing, "none was lost for half a minute");
+    for (size_t i = 0; i < t->n_switches; i++) {
+        const struct watched_switch *s = &w->switches[i];
+        heard[i] = (struct copy_heard){
+            .name = t->switches[i].name, .is_busy = copies_lately(s) >= BUSY_COPIES, .is_silent = has_silence(s, now)};
     }
+    struct copy_look look = {
+        .gaps = gaps,
+        .heard = heard,
+        .n_heard = t->n_switches,
+        .has_cause = w->failure.ns && ef_time_diff_ns(now, w->failure) < CAUSE_MS * EF_NS_PER_MS,
+        .may_resolve = ef_time_diff_ns(now, w->active_since) > RESOLVE_AFTER_MS * EF_NS_PER_MS,
+        .now = now,
+    };
+    copy_watch_look(w->copies, &look);
     json_decref(gaps);
-    json_decref(losing);
+    free(heard);
 }
 
 /* --- Life ---------------------------------------------------------------------- */
@@ -385,7 +313,7 @@ switch_watch_start(struct controller *c)
         abort(); /* Control path, at the start. */
     }
     w->controller = c;
-    w->lost = json_object();
+    w->copies = copy_watch_create(c->topology.document, c->alerts);
     w->failing = json_object();
     return w;
 }
@@ -395,7 +323,7 @@ switch_watch_stop(struct switch_watch *w)
 {
     if (w) {
         event_free(w->timer);
-        json_decref(w->lost);
+        copy_watch_destroy(w->copies);
         json_decref(w->failing);
         free(w->switches);
         free(w);

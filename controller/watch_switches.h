@@ -7,7 +7,8 @@
  *     switch   its copies have stopped, and its ovs-vswitchd does not take a
  *              configuration number (next_cfg, cur_cfg) within 3 s, or its database
  *              is gone as well
- *     copies   copies of a switch, or for an analyzer, get lost (collection.h)
+ *     copies   copies of a switch, of several on their common way, or for an analyzer, get
+ *              lost (collection.h, copy_watch.h)
  *
  * An alert of the kind is raised for each, and resolved when it is over. When a link or
  * switch fails or comes back, packets and copies are lost at other places, too, for

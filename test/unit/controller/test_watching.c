@@ -239,6 +239,14 @@ a_cause_explains_what_it_touches(void **state)
     assert_false(watch_causes_explain(alerts, "drop", "leaf1", other));
     raise_cause(alerts, "copies", json_pack("{s:s}", "device", "leaf1"));
     assert_false(watch_causes_explain(alerts, "drop", "leaf1", other)); /* It was seen there. */
+    alerts_resolve(alerts, "copies", "copies", "none was lost");
+    alerts_resolve(alerts, "link", "link", "up");
+    raise_cause(alerts, "copies",
+                json_pack("{s:s, s:O, s:[s, s]}", "device", "spine2", "link", back, "switches", "leaf2", "spine2"));
+    assert_true(watch_causes_explain(alerts, "drop", "leaf1", link));  /* Was it seen at spine2? */
+    assert_true(watch_causes_explain(alerts, "drop", "spine2", NULL)); /* "spine2 is down". */
+    assert_false(watch_causes_explain(alerts, "drop", "leaf2", other));
+    assert_false(watch_causes_explain(alerts, "drop", "spine2", back)); /* leaf1 loses none. */
     json_decref(link);
     json_decref(back);
     json_decref(other);
