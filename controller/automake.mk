@@ -87,6 +87,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/role.c controller/role.h \
 	controller/rdma_app.c controller/rdma_app.h \
 	controller/rdma_events.c controller/rdma_events.h \
+	controller/rdma_losses.c controller/rdma_losses.h \
 	controller/rdma_watch.c controller/rdma_watch.h \
 	controller/round_trips.c controller/round_trips.h \
 	controller/rule_sets.c controller/rule_sets.h \

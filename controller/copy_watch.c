@@ -15,8 +15,9 @@
 enum {
     FEW_LOST = 3, /* Lost copies: too few to be told. */
     LOST_IS_OVER_S = 30,
-    GOES_ON_MS = 4000,    /* So long losses must go on to be told, */
-    TOGETHER_MS = 8000,   /* if several lose some at the same time and have nothing in common. */
+    GOES_ON_MS = 4000,    /* So long losses must go on to be told; */
+    ALONE_MS = 6000,      /* those of one switch, for others on the same way may begin to lose some; */
+    TOGETHER_MS = 8000,   /* and if several do so already and have nothing in common. */
     NUMBERS_GAP_S = 3,    /* Two losses so far apart are of one time, told by the copies' numbers; */
     STATISTICS_GAP_S = 8, /* told by switches, which do so each 5 s. */
     PLACE_SIZE = 128,     /* "the link from spine2 to leaf1" */
@@ -309,6 +310,22 @@ find_senders(struct copy_watch *w, const struct copy_look *look)
     return n_lost;
 }
 
+/* How many switches lost copies within the last seconds, however few. */
+static size_t
+count_losers(const struct copy_watch *w)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->n; i++) {
+        const struct loss *l = &w->losses[i];
+        bool is_new = !l->is_analyzer && l->goes_on;
+        for (size_t k = 0; is_new && k < i; k++) {
+            is_new = w->losses[k].is_analyzer || !w->losses[k].goes_on || strcmp(w->losses[k].name, l->name);
+        }
+        n += is_new;
+    }
+    return n;
+}
+
 /* Whether all that lose copies may lose them there. */
 static bool
 all_may_cross(const struct copy_watch *w, size_t n, const struct copy_place *place)
@@ -361,10 +378,11 @@ tell_switches(struct copy_watch *w, const struct copy_look *look)
     if (n_lost && (is_common || find_slow_link(w, slow, look->n_heard, &place))) {
         tell_place(w, &place);
     }
+    int64_t wait_ms = count_losers(w) > 1 ? TOGETHER_MS : ALONE_MS;
     for (size_t i = 0; i < w->n; i++) {
         struct loss *l = &w->losses[i];
         const struct copy_heard *heard = heard_of(look, l->name);
-        bool is_sure = !is_several || l->for_ms >= TOGETHER_MS || (heard && heard->is_silent);
+        bool is_sure = l->for_ms >= wait_ms || (heard && heard->is_silent);
         if (l->lasts && !l->is_analyzer && is_sure) {
             tell_alone(w, l);
         }

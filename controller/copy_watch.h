@@ -9,8 +9,8 @@
  * one switch alone are its own. When several lose copies at the same time, it is what their
  * copies' ways have in common (copy_ways.h) that is named, with them as evidence, not each
  * of them; and a link that has become slower (an alert "latency") is to blame for what is lost
- * on the way through it. Those that have nothing in common are told each for itself, after
- * twice the time: others may begin to lose meanwhile.
+ * on the way through it. Those that have nothing in common are told each for itself, some
+ * seconds later, and so is one alone: others may begin to lose meanwhile.
  *
  * One thread; time is injected. */
 #ifndef CONTROLLER_COPY_WATCH_H

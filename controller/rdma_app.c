@@ -5,7 +5,8 @@
  * rdma_nack and cnp. It looks at those of the last minute and of some seconds more, and ends
  * as soon as they make a storm or a burst (rdma_events.h), the gravest first: pauses that stop
  * a lossless class, then lost packets, receivers without buffers, wrong
- * requests, congestion. If the configuration has no class pfc, all switches get a rule for pauses as long as it
+ * requests, congestion. To packets that are missing it tells what the fabric did to them, if anything was seen of
+ * it (rdma_losses.h). If the configuration has no class pfc, all switches get a rule for pauses as long as it
  * looks. */
 #include <config.h>
 
@@ -21,6 +22,7 @@
 #include "controller/controller.h"
 #include "controller/document.h"
 #include "controller/rdma_events.h"
+#include "controller/rdma_losses.h"
 #include "controller/rule_sets.h"
 #include "controller/trace_poll.h"
 
@@ -40,6 +42,7 @@ struct rdma {
     struct diagnosis *d;
     struct controller *c;
     struct rdma_events *events;
+    struct rdma_losses *losses;
     struct trace_poll *poll;
     struct ef_time since; /* Real. */
     struct ef_time until; /* Monotonic. */
@@ -70,6 +73,19 @@ finish_storm(struct rdma *r, const struct rdma_storm *s)
     diagnosis_finish(r->d, &v);
 }
 
+/* What is missing may have been seen to be lost on the way: the summary says so, and the verdict's details. */
+static void
+add_loss(struct rdma *r, const struct rdma_burst *b, struct verdict *v)
+{
+    struct rdma_loss loss;
+    char text[RDMA_LOSSES_TEXT];
+    size_t n = strlen(v->summary);
+    rdma_losses_find(r->losses, r->c->alerts, b->to, b->from, r->since, &loss);
+    snprintf(v->summary + n, sizeof v->summary - n, " %s", rdma_loss_text(&loss, text));
+    json_object_set_new(v->details, "loss", rdma_loss_show(&loss));
+    add_traces(r, loss.traces, loss.n_traces);
+}
+
 static void
 finish_burst(struct rdma *r, const struct rdma_burst *b)
 {
@@ -85,6 +101,9 @@ finish_burst(struct rdma *r, const struct rdma_burst *b)
     snprintf(class, sizeof class, "RoCEv2 from %s to %s, queue pair 0x%x", b->to, b->from, b->queue_pair);
     rdma_burst_text(b, v.summary, sizeof v.summary);
     add_traces(r, b->traces, b->n_traces);
+    if (b->kind == RDMA_SEQUENCE) {
+        add_loss(r, b, &v);
+    }
     diagnosis_finish(r->d, &v);
 }
 
@@ -101,7 +120,9 @@ finish_none(struct rdma *r)
 static void
 on_trace(void *ctx, const json_t *trace)
 {
-    rdma_events_take(((struct rdma *) ctx)->events, trace);
+    struct rdma *r = ctx;
+    rdma_events_take(r->events, trace);
+    rdma_losses_take(r->losses, trace);
 }
 
 /* Everything that was found is evidence, the gravest the verdict. */
@@ -187,6 +208,7 @@ begin(struct rdma *r, const json_t *options, struct ef_error *err)
     r->since = ef_time_add_ms(ef_time_real(), -last_s * 1000);
     r->until = ef_time_add_ms(ef_time_mono(), duration_s * 1000);
     r->events = rdma_events_create(r->c->topology.document);
+    r->losses = rdma_losses_create(r->c->topology.document);
     r->poll = trace_poll_start(r->c, &spec);
     diagnosis_progress(r->d, "looking at pauses, NAKs and congestion notifications since %lld s", (long long) last_s);
     if (!has_class(r->c, "pfc")) {
@@ -205,6 +227,7 @@ end(void *state)
     rule_sets_remove(r->c->rule_sets, owner, diagnosis_id(r->d));
     trace_poll_stop(r->poll);
     rdma_events_destroy(r->events);
+    rdma_losses_destroy(r->losses);
     free(r);
 }
 

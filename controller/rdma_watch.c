@@ -13,9 +13,16 @@
 #include "controller/controller.h"
 #include "controller/diagnoses.h"
 #include "controller/rdma_events.h"
+#include "controller/rdma_losses.h"
 #include "controller/trace_poll.h"
 
-enum { WINDOW_MS = 6000, MAX_TRACES = 3000, MAX_FOUND = 32, MAX_ALERTS = 64 };
+enum {
+    WINDOW_MS = 6000,
+    BEFORE_MS = 1000, /* So long before a receiver complains its packet was lost, at most. */
+    MAX_TRACES = 3000,
+    MAX_FOUND = 32,
+    MAX_ALERTS = 64
+};
 
 /* An alert that we raised, and whether it was so at the last look. */
 struct raised {
@@ -27,6 +34,7 @@ struct raised {
 struct rdma_watch {
     struct controller *c;
     struct rdma_events *events;
+    struct rdma_losses *losses;
     struct trace_poll *poll;
     struct raised raised[MAX_ALERTS];
 };
@@ -77,8 +85,21 @@ raise_storm(struct rdma_watch *w, const struct rdma_storm *s)
     raise_alert(w, "pfc", subject, ALERT_CRITICAL, rdma_storm_text(s, summary, sizeof summary), evidence);
 }
 
+/* What is missing may have been seen to be lost on the way. */
 static void
-raise_burst(struct rdma_watch *w, const struct rdma_burst *b)
+add_loss(struct rdma_watch *w, const struct rdma_burst *b, struct ef_time since, char summary[ALERT_SUMMARY_SIZE],
+         json_t *evidence)
+{
+    struct rdma_loss loss;
+    char text[RDMA_LOSSES_TEXT];
+    size_t n = strlen(summary);
+    rdma_losses_find(w->losses, w->c->alerts, b->to, b->from, since, &loss);
+    snprintf(summary + n, ALERT_SUMMARY_SIZE - n, " %s", rdma_loss_text(&loss, text));
+    json_object_set_new(evidence, "loss", rdma_loss_show(&loss));
+}
+
+static void
+raise_burst(struct rdma_watch *w, const struct rdma_burst *b, struct ef_time since)
 {
     char subject[ALERT_SUBJECT_SIZE], summary[ALERT_SUMMARY_SIZE];
     snprintf(subject, sizeof subject, "%s>%s %s", b->from_name ? b->from_name : b->from,
@@ -87,8 +108,11 @@ raise_burst(struct rdma_watch *w, const struct rdma_burst *b)
     json_object_set_new(evidence, "link",
                         b->from_name && b->from_switch ? diagnosis_link(w->c, b->from_name, b->from_switch)
                                                        : json_null());
-    raise_alert(w, "rdma", subject, b->kind == RDMA_CNP ? ALERT_INFO : ALERT_WARNING,
-                rdma_burst_text(b, summary, sizeof summary), evidence);
+    rdma_burst_text(b, summary, sizeof summary);
+    if (b->kind == RDMA_SEQUENCE) {
+        add_loss(w, b, since, summary, evidence);
+    }
+    raise_alert(w, "rdma", subject, b->kind == RDMA_CNP ? ALERT_INFO : ALERT_WARNING, summary, evidence);
 }
 
 static void
@@ -109,7 +133,9 @@ resolve_others(struct rdma_watch *w)
 static void
 on_trace(void *ctx, const json_t *trace)
 {
-    rdma_events_take(((struct rdma_watch *) ctx)->events, trace);
+    struct rdma_watch *w = ctx;
+    rdma_events_take(w->events, trace);
+    rdma_losses_take(w->losses, trace);
 }
 
 static void
@@ -128,7 +154,7 @@ on_poll(void *ctx, struct ef_time until)
         raise_storm(w, &storms[i]);
     }
     for (size_t i = 0; i < n_bursts; i++) {
-        raise_burst(w, &bursts[i]);
+        raise_burst(w, &bursts[i], ef_time_add_ms(since, -BEFORE_MS));
     }
     resolve_others(w);
     free(storms);
@@ -155,6 +181,7 @@ rdma_watch_start(struct controller *c)
                                    .ctx = w};
     w->c = c;
     w->events = rdma_events_create(c->topology.document);
+    w->losses = rdma_losses_create(c->topology.document);
     w->poll = trace_poll_start(c, &spec);
     return w;
 }
@@ -165,6 +192,7 @@ rdma_watch_stop(struct rdma_watch *w)
     if (w) {
         trace_poll_stop(w->poll);
         rdma_events_destroy(w->events);
+        rdma_losses_destroy(w->losses);
         free(w);
     }
 }

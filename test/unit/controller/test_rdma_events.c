@@ -12,14 +12,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "controller/alerts.h"
 #include "controller/rdma_events.h"
+#include "controller/rdma_losses.h"
 
 /* leaf1 - spine1 - leaf2; h1 at leaf1, h2 at leaf2. */
 static const char topology[] =
-    "{\"switches\":[{\"name\":\"leaf1\",\"ports\":[{\"number\":1,\"peer\":{\"node\":\"spine1\"}},{\"number\":3,"
+    "{\"switches\":[{\"name\":\"leaf1\",\"loopback\":\"10.255.0.1\",\"ports\":[{\"number\":1,\"peer\":{\"node\":"
+    "\"spine1\"}},{\"number\":3,"
     "\"peer\":{"
-    "\"node\":\"h1\"}}]},{\"name\":\"spine1\",\"ports\":[{\"number\":1,\"peer\":{\"node\":\"leaf1\"}},{\"number\":2,"
-    "\"peer\":{\"node\":\"leaf2\"}}]},{\"name\":\"leaf2\",\"ports\":[{\"number\":1,\"peer\":{\"node\":\"spine1\"}},{"
+    "\"node\":\"h1\"}}]},{\"name\":\"spine1\",\"loopback\":\"10.255.1.1\",\"ports\":[{\"number\":1,\"peer\":{\"node\":"
+    "\"leaf1\"}},{\"number\":2,"
+    "\"peer\":{\"node\":\"leaf2\"}}]},{\"name\":\"leaf2\",\"loopback\":\"10.255.0.2\",\"ports\":[{\"number\":1,"
+    "\"peer\":{\"node\":\"spine1\"}},{"
     "\"number\":3,\"peer\":{\"node\":\"h2\"}}]}],\"hosts\":[{\"name\":\"h1\",\"address\":\"10.1.0.11\",\"switch\":"
     "\"leaf1\"},{\"name\":\"h2\",\"address\":\"10.2.0.11\",\"switch\":\"leaf2\"}]}";
 
@@ -210,6 +215,113 @@ nonsense(void **state)
     json_decref(no_hops);
 }
 
+/* --- What was lost on the way ------------------------------------------------ */
+
+/* A trace of a packet of h1 to h2, or back, with these hops: "leaf1 spine1 leaf2!"; "!": corrupt there. */
+static void
+take_data(struct rdma_losses *l, bool is_back, int port, const char *hops, const char *fate, const char *expected)
+{
+    char copy[64], start[EF_TIME_TEXT_SIZE];
+    json_t *list = json_array();
+    snprintf(copy, sizeof copy, "%s", hops);
+    for (char *save, *name = strtok_r(copy, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
+        char *mark = strchr(name, '!');
+        if (mark) {
+            *mark = '\0';
+        }
+        json_array_append_new(list, json_pack("{s:s, s:b}", "name", name, "corrupt", mark != NULL));
+    }
+    json_t *trace = json_pack("{s:s, s:s, s:s, s:s?, s:o, s:{s:s, s:s, s:i, s:i}}", "id", "00000000000000aa", "start",
+                              ef_time_format(now(), start), "fate", fate, "expected_name", expected, "hops", list,
+                              "packet", "src", is_back ? "10.2.0.11" : "10.1.0.11", "dst",
+                              is_back ? "10.1.0.11" : "10.2.0.11", "proto", 17, "dstport", port);
+    assert_non_null(trace);
+    rdma_losses_take(l, trace);
+    json_decref(trace);
+}
+
+static void
+expect_loss(const struct rdma_losses *l, const struct alerts *alerts, struct ef_time since, const char *expected)
+{
+    char text[RDMA_LOSSES_TEXT];
+    struct rdma_loss loss;
+    bool is_found = rdma_losses_find(l, alerts, "10.1.0.11", "10.2.0.11", since, &loss);
+    assert_string_equal(rdma_loss_text(&loss, text), expected);
+    json_t *shown = rdma_loss_show(&loss);
+    assert_int_equal(is_found, json_is_object(shown));
+    if (is_found && loss.n_traces) {
+        assert_string_equal(json_string_value(json_array_get(json_object_get(shown, "traces"), 0)), "00000000000000aa");
+    }
+    json_decref(shown);
+}
+
+static const char nothing_seen[] = "None of the packets in question was seen to be dropped or corrupted.";
+
+static void
+missing_packets_are_tied_to_where_they_were_lost(void **state)
+{
+    json_t *document = json_loads(topology, 0, NULL);
+    struct rdma_losses *l = rdma_losses_create(document);
+    struct alerts *alerts = alerts_create();
+    clock_ms = 0;
+    struct ef_time since = now();
+    expect_loss(l, alerts, since, nothing_seen);
+    take_data(l, true, 4791, "leaf2 spine1", "dropped", "leaf1");       /* The other way. */
+    take_data(l, false, 4792, "leaf1 spine1", "dropped", "leaf2");      /* No RoCE. */
+    take_data(l, false, 4791, "leaf1 spine1 leaf2", "delivered", NULL); /* It came. */
+    take_data(l, false, 4791, "", "dropped", "leaf2");
+    expect_loss(l, alerts, since, nothing_seen);
+    take_data(l, false, 4791, "leaf1 spine1 leaf2!", "delivered", NULL);
+    expect_loss(l, alerts, since, "Traces tell of 1 of these packets that was corrupted between spine1 and leaf2.");
+    take_data(l, false, 4791, "leaf1", "dropped", "spine1");
+    take_data(l, false, 4791, "leaf1", "dropped", "spine1");
+    expect_loss(l, alerts, since, "Traces tell of 2 of these packets that were dropped between leaf1 and spine1.");
+    clock_ms = 5000;
+    expect_loss(l, alerts, now(), nothing_seen); /* Long ago. */
+    alerts_destroy(alerts);
+    rdma_losses_destroy(l);
+    json_decref(document);
+}
+
+static void
+raise_drop(struct alerts *alerts, const char *from, const char *to)
+{
+    struct alert_report report = {
+        .kind = "drop",
+        .subject = from,
+        .summary = "s",
+        .evidence = json_pack("{s:s, s:o?}", "device", from, "link",
+                              to ? json_pack("{s:s, s:s}", "from", from, "to", to) : NULL),
+    };
+    alerts_raise(alerts, &report);
+}
+
+static void
+alerts_about_links_on_the_way_tell_of_it_too(void **state)
+{
+    json_t *document = json_loads(topology, 0, NULL);
+    struct rdma_losses *l = rdma_losses_create(document);
+    struct alerts *alerts = alerts_create();
+    struct rdma_loss loss;
+    clock_ms = 0;
+    raise_drop(alerts, "leaf2", "spine1"); /* The other way. */
+    assert_false(rdma_losses_find(l, alerts, "10.1.0.11", "10.2.0.11", now(), &loss));
+    raise_drop(alerts, "spine1", "leaf2");
+    assert_true(rdma_losses_find(l, alerts, "10.1.0.11", "10.2.0.11", now(), &loss));
+    assert_string_equal(loss.from, "spine1");
+    assert_string_equal(loss.to, "leaf2");
+    assert_int_equal(strlen(loss.alert), 16);
+    assert_false(rdma_losses_find(l, alerts, "10.9.0.11", "10.2.0.11", now(), &loss));
+    alerts_resolve(alerts, "drop", "spine1", "over");
+    alerts_resolve(alerts, "drop", "leaf2", "over");
+    assert_false(rdma_losses_find(l, alerts, "10.1.0.11", "10.2.0.11", now(), &loss));
+    raise_drop(alerts, "spine1", NULL); /* All that comes through it. */
+    assert_true(rdma_losses_find(l, alerts, "10.1.0.11", "10.2.0.11", now(), &loss));
+    alerts_destroy(alerts);
+    rdma_losses_destroy(l);
+    json_decref(document);
+}
+
 int
 main(void)
 {
@@ -219,6 +331,8 @@ main(void)
         cmocka_unit_test(a_circle_has_no_origin),
         cmocka_unit_test(complaints_by_queue_pair),
         cmocka_unit_test(nonsense),
+        cmocka_unit_test(missing_packets_are_tied_to_where_they_were_lost),
+        cmocka_unit_test(alerts_about_links_on_the_way_tell_of_it_too),
     };
     return cmocka_run_group_tests_name("controller/rdma_events", tests, NULL, NULL);
 }
