@@ -41,23 +41,27 @@ add_counter() { # CONTROLLER NAME
     add_counter c1 web
     add_counter c1 ssh
     add_counter c1 ssh # Once more, as it is: no harm.
+    is_reply 201 c1 /v1/counters -d '{"name":"tcp","filter":"tcp","group_by":"src/24"}'
+    is_reply 201 c1 /v1/counters -d '{"name":"tcp","filter":"tcp","group_by":"src/24"}'
+    is_reply 409 c1 /v1/counters -d '{"name":"tcp","filter":"tcp"}'
     is_reply 409 c1 /v1/counters -d '{"name":"ssh","filter":"udp"}'
     is_reply 400 c1 /v1/counters -d '{"name":"wrong","filter":"tcp.prot"}'
     kill_daemon a1 KILL
     start_analyzer
-    wait_until 10 has_counters c1 "ssh web"
+    wait_until 10 has_counters c1 "ssh tcp web"
     kill_daemon c1 KILL
     kill_daemon state KILL
     kill_daemon a1 KILL
     start_state
     start_analyzer
     start_controller c1
-    wait_until 15 has_counters c1 "ssh web"
+    wait_until 15 has_counters c1 "ssh tcp web"
+    ask c1 /v1/counters/tcp | jq -e '.group_by == "src/24" and .groups == []'
     # Removed while the analyzer is away.
     kill_daemon a1 STOP
     is_reply 200 c1 /v1/counters/ssh -X DELETE
     kill -CONT "$(cat a1.pid)"
-    wait_until 15 has_counters c1 "web"
+    wait_until 15 has_counters c1 "tcp web"
     is_reply 404 c1 /v1/counters/ssh -X DELETE
 }
 
