@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "net/address.h"
@@ -24,6 +25,7 @@ enum {
     DEFAULT_MAX_BYTES = 64 << 20,
     FEED_BYTES = 65536, /* Between looks whether the owner has paused. */
     READ_BYTES = 4 * FEED_BYTES,
+    LIBEVENT_READ_BYTES = 4096,
     MAX_SERVER_BYTES = 160, /* What parse_server() accepts is shorter. */
 };
 
@@ -42,6 +44,7 @@ struct ef_http_call {
     struct ef_error error;
     bool paused, deadline_is_report;
     bool has_answer;             /* Or some bytes of it. */
+    bool is_plain;               /* Not TLS. */
     bool in_callback, cancelled; /* Cancelled inside a callback: freed after it. */
 };
 
@@ -233,22 +236,53 @@ after_progress(struct ef_http_call *call, int rc)
     }
 }
 
+static bool
+goes_on(const struct ef_http_call *call, int rc)
+{
+    return !rc && !call->cancelled && !call->paused && !call->error.text[0];
+}
+
+static int
+feed_bytes(struct ef_http_call *call, const char *data, size_t len)
+{
+    struct ef_error err = EF_ERROR_INIT;
+    call->has_answer = true;
+    int rc = ef_http_response_feed(&call->response, data, len, &err);
+    if (rc < 0 && !call->error.text[0]) {
+        call->error = err;
+    }
+    return rc;
+}
+
 /* Feeds what has arrived to the response reader. Returns as that does. */
 static int
 feed(struct ef_http_call *call)
 {
     struct evbuffer *in = bufferevent_get_input(call->bev);
     int rc = 0;
-    while (!rc && !call->cancelled && !call->paused && !call->error.text[0] && evbuffer_get_length(in)) {
+    while (goes_on(call, rc) && evbuffer_get_length(in)) {
         size_t len = EF_MIN(evbuffer_get_contiguous_space(in), (size_t) FEED_BYTES);
-        const char *data = (const char *) evbuffer_pullup(in, (ssize_t) len);
-        struct ef_error err = EF_ERROR_INIT;
-        call->has_answer = true;
-        rc = ef_http_response_feed(&call->response, data, len, &err);
-        if (rc < 0 && !call->error.text[0]) {
-            call->error = err;
-        }
+        rc = feed_bytes(call, (const char *) evbuffer_pullup(in, (ssize_t) len), len);
         evbuffer_drain(in, len);
+    }
+    return rc;
+}
+
+/* Feeds what else the socket has: libevent takes 4 KiB at a time, each for two system
+ * calls. The end of the stream is left to it. */
+static int
+feed_from_socket(struct ef_http_call *call)
+{
+    char data[FEED_BYTES];
+    int rc = 0;
+    ssize_t n = sizeof data;
+    for (size_t sum = 0; goes_on(call, rc) && n == sizeof data && sum < READ_BYTES; sum += sizeof data) {
+        n = recv(bufferevent_getfd(call->bev), data, sizeof data, MSG_DONTWAIT);
+        if (n > 0) {
+            rc = feed_bytes(call, data, (size_t) n);
+        } else if (n < 0 && errno != EAGAIN && errno != EINTR) {
+            fail_with_errno(call, errno);
+        }
     }
     return rc;
 }
@@ -257,8 +291,10 @@ static void
 on_readable(struct bufferevent *bev, void *arg)
 {
     struct ef_http_call *call = arg;
+    bool has_much = call->is_plain && evbuffer_get_length(bufferevent_get_input(bev)) >= LIBEVENT_READ_BYTES;
     call->in_callback = true;
-    after_progress(call, feed(call));
+    int rc = feed(call);
+    after_progress(call, has_much && goes_on(call, rc) ? feed_from_socket(call) : rc);
 }
 
 static bool ask_again(struct ef_http_call *call);
@@ -553,6 +589,7 @@ ef_http_call_start(struct event_base *base, const struct ef_http_call_spec *spec
     call->spec = *spec;
     call->spec.timeout_ms = spec->timeout_ms ? spec->timeout_ms : DEFAULT_TIMEOUT_MS;
     call->pool = spec->pool;
+    call->is_plain = !url.is_https;
     snprintf(call->server, sizeof call->server, "%s", spec->server);
     snprintf(call->program, sizeof call->program, "%s", spec->program ? spec->program : "");
     ef_net_address_format(&url.address, call->where);
