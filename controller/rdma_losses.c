@@ -60,15 +60,24 @@ find_corruption(const json_t *hops, struct event *event)
     return false;
 }
 
+/* Where a packet goes on from `from`, on its way to the switch where it was expected; that one, if there are
+ * several ways. */
+static const char *
+next_of(const struct rdma_losses *l, const char *from, const char *expected)
+{
+    const char *next[FABRIC_MAP_NEXT];
+    return fabric_map_next(l->map, from, expected, next, FABRIC_MAP_NEXT) == 1 ? next[0] : expected;
+}
+
 static bool
-find_drop(const json_t *trace, struct event *event)
+find_drop(const struct rdma_losses *l, const json_t *trace, struct event *event)
 {
     const json_t *hops = json_object_get(trace, "hops"), *last = json_array_get(hops, json_array_size(hops) - 1);
     if (strcmp(text_of(trace, "fate"), "dropped") || !last) {
         return false;
     }
     snprintf(event->from, sizeof event->from, "%s", name_of(last));
-    snprintf(event->to, sizeof event->to, "%s", text_of(trace, "expected_name"));
+    snprintf(event->to, sizeof event->to, "%s", next_of(l, event->from, text_of(trace, "expected_name")));
     return true;
 }
 
@@ -80,7 +89,7 @@ rdma_losses_take(struct rdma_losses *l, const json_t *trace)
     bool is_roce = json_integer_value(json_object_get(packet, "proto")) == UDP &&
                    json_integer_value(json_object_get(packet, "dstport")) == ROCE_PORT;
     if (!is_roce || ef_time_parse(text_of(trace, "start"), event.time, &event.time, NULL) ||
-        (!find_corruption(json_object_get(trace, "hops"), &event) && !find_drop(trace, &event)) || !*event.from) {
+        (!find_corruption(json_object_get(trace, "hops"), &event) && !find_drop(l, trace, &event)) || !*event.from) {
         return;
     }
     snprintf(event.trace, sizeof event.trace, "%s", text_of(trace, "id"));
@@ -136,7 +145,7 @@ may_cross(const struct fabric_map *map, const char *at, const char *end, const c
     return false;
 }
 
-/* The last alert about a place on the way of the flow. */
+/* The last alert about a place on the way of the flow, behind `loss->from` if that is known. */
 static bool
 find_alert(const struct rdma_losses *l, const struct alerts *alerts, const char *src, const char *dst,
            struct rdma_loss *loss)
@@ -152,7 +161,8 @@ find_alert(const struct rdma_losses *l, const struct alerts *alerts, const char 
             const json_t *evidence = json_object_get(alert, "evidence"), *link = json_object_get(evidence, "link");
             const char *from = json_is_object(link) ? text_of(link, "from") : text_of(evidence, "device"),
                        *to = text_of(link, "to");
-            if (*from && may_cross(l->map, at, end, from, to, MAX_WAY)) {
+            bool is_there = !*loss->from || !strcmp(loss->from, from);
+            if (*from && is_there && may_cross(l->map, at, end, from, to, MAX_WAY)) {
                 snprintf(loss->from, sizeof loss->from, "%s", from);
                 snprintf(loss->to, sizeof loss->to, "%s", to);
                 snprintf(loss->alert, sizeof loss->alert, "%s", text_of(alert, "id"));
@@ -185,7 +195,8 @@ rdma_losses_find(const struct rdma_losses *l, const struct alerts *alerts, const
     }
     *loss = n ? places[best] : *loss;
     free(places);
-    return n || find_alert(l, alerts, src, dst, loss);
+    bool is_link = n && (!*loss->to || fabric_map_port(l->map, loss->from, loss->to) > 0);
+    return (!is_link && find_alert(l, alerts, src, dst, loss)) || n; /* Of several ways an alert knows which. */
 }
 
 /* --- Texts ----------------------------------------------------------------------- */
@@ -197,7 +208,7 @@ rdma_loss_text(const struct rdma_loss *loss, char text[RDMA_LOSSES_TEXT])
     snprintf(where, sizeof where, *loss->to ? "between %s and %s" : "at %s", loss->from, loss->to);
     if (!*loss->from) {
         snprintf(text, RDMA_LOSSES_TEXT, "None of the packets in question was seen to be dropped or corrupted.");
-    } else if (*loss->alert) {
+    } else if (!loss->dropped && !loss->corrupt) {
         snprintf(text, RDMA_LOSSES_TEXT, "Packets are %s %s, on the way of these (alert %s).",
                  strcmp(loss->alert_kind, "corrupt") ? "dropped" : "corrupted", where, loss->alert);
     } else if (loss->dropped && loss->corrupt) {

@@ -27,7 +27,8 @@ struct rdma_losses;
 
 enum { RDMA_LOSSES_MAX = 4096, RDMA_LOSSES_TRACES = 5, RDMA_LOSSES_NAME = 64, RDMA_LOSSES_TEXT = 400 };
 
-/* The place where most of a flow's packets were lost; by traces, or else by an alert. */
+/* The place where most of a flow's packets were lost: by traces, which tell the link if there is one
+ * way on from where they were seen last; by an alert, if there are several, or no traces. */
 struct rdma_loss {
     char from[RDMA_LOSSES_NAME], to[RDMA_LOSSES_NAME]; /* "" as `from`: nothing is known; as `to`: within a switch. */
     unsigned dropped, corrupt;                         /* Packets, by traces. */

@@ -79,12 +79,39 @@ has_circle() { api 'alerts?state=active' | jq -e '.alerts | length > 0 and all(.
     wait_until 15 rdma_alert
     diagnose ', "last_s": 6'
     jq -e '.verdict | .kind == "rdma-nack" and .device == "h4" and .link.to == "leaf2" and .details.kind == "sequence" and .details.queue_pair == 257
-        and .details.count >= 10 and (.class | contains("queue pair 0x101"))' "$result"
+        and .details.count >= 10 and (.class | contains("queue pair 0x101"))
+        and .details.loss == null and (.summary | endswith("None of the packets in question was seen to be dropped or corrupted."))' "$result"
     fault clear all
     wait_until 30 has_alerts '[]'
     fault add --kind rdma-nack --at h2 --rate 20 --type rnr
     rnr_alert() { api 'alerts?state=active' | jq -e '.alerts[0].evidence | .device == "h2" and .kind == "rnr"' >/dev/null; }
     wait_until 15 rnr_alert
+}
+
+# RoCEv2 data (RC SEND only) from h2 to h4, some 20 a second, for a minute at most.
+send_data() {
+    local netns dst
+    netns=$(jq -r '.hosts[] | select(.name == "h2").netns' "$(demo_topology "$FABRIC")")
+    dst=$(jq -r '.hosts[] | select(.name == "h4").address' "$(demo_topology "$FABRIC")")
+    # shellcheck disable=SC2016 # It is for the inner shell.
+    timeout 60 ip netns exec "$netns" bash -c \
+        'while :; do printf "\4\0\377\377\0\0\1\2\200\0\0\1some data1234" >"/dev/udp/$0/4791"; read -rt 0.05 <> <(:); done' \
+        "$dst" 2>/dev/null 3>&- &
+    sender=$!
+}
+
+@test "packets that a queue pair misses are tied to the link that dropped them" {
+    api rules -d '{"name": "roce", "duration_s": 120, "rules": [{"name": "roce", "match": "udp,tp_dst=4791"}]}' | jq -e .name
+    fault add --kind random-drop --at leaf1:spine1 --rate 50% --seed 1 --match "udp.dstport == 4791"
+    fault add --kind rdma-nack --at h4 --rate 20
+    send_data
+    loss_alert() { api 'alerts?state=active' | jq -e '.alerts[] | select(.kind == "rdma").evidence | .device == "h4" and .loss.from == "leaf1" and .loss.to == "spine1"' >/dev/null; }
+    wait_until 40 loss_alert
+    diagnose ', "last_s": 6'
+    kill "$sender"
+    jq -e '.verdict | .kind == "rdma-nack" and .details.loss.from == "leaf1" and .details.loss.to == "spine1" and
+        (.summary | test("dropped between leaf1 and spine1"))' "$result"
+    jq -e '.evidence.traces as $all | .verdict.details.loss.traces | all(.[]; IN($all[]))' "$result"
 }
 
 @test "wrong orders are refused" {

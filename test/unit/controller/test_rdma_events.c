@@ -273,7 +273,7 @@ missing_packets_are_tied_to_where_they_were_lost(void **state)
     expect_loss(l, alerts, since, nothing_seen);
     take_data(l, false, 4791, "leaf1 spine1 leaf2!", "delivered", NULL);
     expect_loss(l, alerts, since, "Traces tell of 1 of these packets that was corrupted between spine1 and leaf2.");
-    take_data(l, false, 4791, "leaf1", "dropped", "spine1");
+    take_data(l, false, 4791, "leaf1", "dropped", "leaf2"); /* There is one way to it. */
     take_data(l, false, 4791, "leaf1", "dropped", "spine1");
     expect_loss(l, alerts, since, "Traces tell of 2 of these packets that were dropped between leaf1 and spine1.");
     clock_ms = 5000;
