@@ -322,6 +322,37 @@ alerts_about_links_on_the_way_tell_of_it_too(void **state)
     json_decref(document);
 }
 
+/* Two spines: the trace knows the leaves, an alert which of the ways it is. */
+static void
+of_several_ways_an_alert_knows_which(void **state)
+{
+    static const char two_ways[] =
+        "{\"switches\":["
+        "{\"name\":\"leaf1\",\"loopback\":\"1\",\"ports\":[{\"number\":1,\"peer\":{\"node\":\"spine1\"}},"
+        "{\"number\":2,\"peer\":{\"node\":\"spine2\"}}]},"
+        "{\"name\":\"leaf2\",\"loopback\":\"2\",\"ports\":[{\"number\":1,\"peer\":{\"node\":\"spine1\"}},"
+        "{\"number\":2,\"peer\":{\"node\":\"spine2\"}}]},"
+        "{\"name\":\"spine1\",\"loopback\":\"3\",\"ports\":[{\"number\":1,\"peer\":{\"node\":\"leaf1\"}},"
+        "{\"number\":2,\"peer\":{\"node\":\"leaf2\"}}]},"
+        "{\"name\":\"spine2\",\"loopback\":\"4\",\"ports\":[{\"number\":1,\"peer\":{\"node\":\"leaf1\"}},"
+        "{\"number\":2,\"peer\":{\"node\":\"leaf2\"}}]}],"
+        "\"hosts\":[{\"name\":\"h1\",\"address\":\"10.1.0.11\",\"switch\":\"leaf1\"},"
+        "{\"name\":\"h2\",\"address\":\"10.2.0.11\",\"switch\":\"leaf2\"}]}";
+    json_t *document = json_loads(two_ways, 0, NULL);
+    assert_non_null(document);
+    struct rdma_losses *l = rdma_losses_create(document);
+    struct alerts *alerts = alerts_create();
+    clock_ms = 0;
+    take_data(l, false, 4791, "leaf1", "dropped", "leaf2");
+    raise_drop(alerts, "spine1", "leaf2"); /* It was not seen there. */
+    expect_loss(l, alerts, now(), "Traces tell of 1 of these packets that was dropped between leaf1 and leaf2.");
+    raise_drop(alerts, "leaf1", "spine2");
+    expect_loss(l, alerts, now(), "Traces tell of 1 of these packets that was dropped between leaf1 and spine2.");
+    alerts_destroy(alerts);
+    rdma_losses_destroy(l);
+    json_decref(document);
+}
+
 int
 main(void)
 {
@@ -332,6 +363,7 @@ main(void)
         cmocka_unit_test(complaints_by_queue_pair),
         cmocka_unit_test(nonsense),
         cmocka_unit_test(missing_packets_are_tied_to_where_they_were_lost),
+        cmocka_unit_test(of_several_ways_an_alert_knows_which),
         cmocka_unit_test(alerts_about_links_on_the_way_tell_of_it_too),
     };
     return cmocka_run_group_tests_name("controller/rdma_events", tests, NULL, NULL);
