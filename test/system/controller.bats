@@ -552,6 +552,7 @@ trace_line() { # NUMBER
     [ "$(cut -f 5 packets | grep -c 'trace=[0-9a-f]* hop=[123]/3$')" = 300 ]
     # The last section says what was asked, and that an analyzer is missing.
     capinfos -A out.pcapng >info
+    [ "$(grep '^Interface #' info | sort -u | wc -l)" = 3 ] # Told once for each section.
     grep -q '^Capture comment: .*filter: tcp; condition: none; 100 traces; incomplete: .*"analyzer":"dead"' info
     grep -aq 'filter: tcp; condition: none; 100 traces; incomplete: .*"analyzer":"dead"' out.pcapng
 }
