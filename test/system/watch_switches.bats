@@ -78,3 +78,12 @@ began_anew() { [ "$(of_switch "$1" restarts)" = 1 ] && [ "$(of_switch "$1" dupli
     [ -z "$(alerts switch open)" ]
     fabric fault clear all
 }
+
+@test "copies of all that overrun the reshuffler's link are that link's, not each switch's" {
+    local place
+    place=$(jq -r '.hosts[] | select(.role == "reshuffler") | "\(.switch):\(.name)"' "$(demo_topology $NAME)")
+    fabric fault add --kind queue --at "$place" --rate 40kbit
+    wait_until 60 has copies open "*${place/:/>}: copies of packets are lost at the link from ${place%:*} to ${place#*:}, on the way of those of *"
+    [ "$(efctl alert --json | jq --arg subject "${place/:/>}" '.alerts[] | select(.subject == $subject).evidence.switches | length >= 2')" = true ]
+    fabric fault clear all
+}
