@@ -34,7 +34,8 @@ struct collected {
     struct collection_gap uplink; /* It to reshufflers, by what it says that it made. */
     struct holes sequence;        /* The same, by the copies' numbers. */
     int64_t heard;                /* Copies at reshufflers, */
-    struct ef_time last_heard;    /* and when some came; monotonic. */
+    struct ef_time last_heard;    /* when it was seen that some came, */
+    struct ef_time heard_after;   /* and these came later than this; monotonic. */
 };
 
 struct collection {
@@ -46,6 +47,8 @@ struct collection {
     json_t *holes;                    /* By switch address: what they miss of it, by its numbers. */
     int64_t n_sent, n_unsendable;     /* Copies, all analyzers together; those that were too large for the way there. */
     bool is_whole;                    /* All reshufflers answered. */
+    struct ef_time asked;             /* When they were asked, */
+    struct ef_time whole[2];          /* and when for the last two whole answers; monotonic. */
     struct collection_gap all;        /* All reshufflers to all analyzers: the exact one. */
     struct collection_gap *analyzers; /* As the configuration has them. */
     struct collected **switches;      /* As the controller has them. */
@@ -223,6 +226,7 @@ note_switch(struct collection *o, size_t i, const json_t *received, struct ef_ti
     if (gathered != s->heard) {
         s->heard = gathered;
         s->last_heard = now;
+        s->heard_after = o->whole[1];
     }
     if (received) {
         collection_gap_note(&s->inside, gathered - o->n_unsendable,
@@ -271,6 +275,10 @@ on_analyzers(void *ctx, const struct fan_out_answer answers[], size_t n)
     for (size_t i = 0; o->is_whole && i < o->n_switches; i++) {
         note_switch(o, i, all ? received : NULL, now);
     }
+    if (o->is_whole) {
+        o->whole[0] = o->whole[1];
+        o->whole[1] = o->asked;
+    }
     json_decref(received);
     again(o);
 }
@@ -308,6 +316,7 @@ static void
 on_timer(evutil_socket_t fd, short what, void *ctx)
 {
     struct collection *o = ctx;
+    o->asked = ef_time_mono();
     ask(o, o->controller->configuration.reshufflers, o->controller->configuration.n_reshufflers, on_reshufflers);
 }
 
@@ -342,6 +351,24 @@ collection_counts(const struct collection *o, const char *switch_name, int64_t *
             *made = s->uplink.first;
             *gathered = s->heard;
             return s->uplink.n;
+        }
+    }
+    return false;
+}
+
+bool
+collection_looked_since(const struct collection *o, struct ef_time since)
+{
+    return o && o->whole[0].ns && !ef_time_before(o->whole[0], since);
+}
+
+bool
+collection_heard_since(const struct collection *o, const char *switch_name, struct ef_time since)
+{
+    for (size_t i = 0; o && i < o->n_switches; i++) {
+        const struct collected *s = o->switches[i];
+        if (!strcmp(s->name, switch_name)) {
+            return s->heard_after.ns && !ef_time_before(s->heard_after, since);
         }
     }
     return false;

@@ -43,6 +43,11 @@ bool collection_is_doubtful(const struct collection *collection, const char *ana
  * (some seconds late), as they were last. False: not known. */
 bool collection_counts(const struct collection *collection, const char *switch_name, int64_t *gathered, int64_t *made);
 
+/* Whether there were two looks after `since` (monotonic), half a second apart; and whether
+ * between looks after it some copies of the switch came. */
+bool collection_looked_since(const struct collection *collection, struct ef_time since);
+bool collection_heard_since(const struct collection *collection, const char *switch_name, struct ef_time since);
+
 /* How many of its copies were lost on the way to reshufflers since the controller began, as far as is known. */
 int64_t collection_lost(const struct collection *collection, const char *switch_name);
 

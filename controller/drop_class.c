@@ -16,6 +16,7 @@
 
 enum {
     N_PORT = 4,
+    N_CONFIRM = 12,
     LOOK_MS = 500,
     STATISTICS_MS = 7000, /* So old may be what a switch says of itself. */
 };
@@ -47,6 +48,29 @@ retry_pattern(struct drop *a)
     diagnosis_progress(a->d, "some took another way: %zu more variations", a->n_variations);
     drop_round_add_variations(a, DROP_N_VARIED);
     probe_round_start(a->round, on_varied, a);
+}
+
+static void
+on_confirmed(void *ctx)
+{
+    struct drop *a = ctx;
+    drop_round_keep(a);
+    if (!drop_has_ended(a)) {
+        retry_pattern(a);
+    }
+}
+
+/* Copies of the next switch come: perhaps only since then, and those that tell of the
+ * probes so far were lost. What is sent now would be seen. */
+static void
+confirm(struct drop *a)
+{
+    drop_round_begin(a);
+    a->variations[0] = (struct drop_variation){DROP_BASE, a->flow, a->at};
+    a->n_variations = 1;
+    diagnosis_progress(a->d, "copies of %s come: %d probes like it once more", a->pattern.next, N_CONFIRM);
+    drop_round_add_variations(a, N_CONFIRM);
+    probe_round_start(a->round, on_confirmed, a);
 }
 
 /* --- Is the next switch heard at all? ---------------------------------------- */
@@ -92,7 +116,7 @@ on_wait(evutil_socket_t fd, short what, void *ctx)
     enum drop_heard heard = drop_witnesses_ask(&a->witnesses, a->c->collection, a->pattern.next);
     bool is_late = ef_time_before(a->wait_until, ef_time_mono()) || !is_managed(a, a->pattern.next);
     if (heard == DROP_WITNESS_HEARD) {
-        retry_pattern(a);
+        confirm(a);
     } else if (heard == DROP_WITNESS_LOST || heard == DROP_WITNESS_LOSSY) {
         fail_unheard(a, heard);
     } else if (is_late) {
@@ -104,17 +128,21 @@ on_wait(evutil_socket_t fd, short what, void *ctx)
     }
 }
 
-/* Nothing of the next switch has come while all the variations were tried: either it
- * gets nothing, or its copies get lost. It knows. */
+/* No probe was seen at the next switch while all the variations were tried: either it
+ * gets none, or its copies get lost. If nothing else of it came, it knows. */
 static bool
-waits_for_next(struct drop *a)
+asks_about_next(struct drop *a)
 {
     if (!a->pattern.next || a->pattern.seen[DROP_ALIVE].passed || a->pattern.beyond_link) {
         return false;
     }
     enum drop_heard heard = drop_witnesses_ask(&a->witnesses, a->c->collection, a->pattern.next);
-    if (heard == DROP_WITNESS_HEARD || heard == DROP_WITNESS_UNKNOWN) {
+    if (heard == DROP_WITNESS_UNKNOWN) {
         return false;
+    }
+    if (heard == DROP_WITNESS_HEARD) {
+        confirm(a);
+        return true;
     }
     diagnosis_progress(a->d, "no copy of %s has come meanwhile: waiting for what it says itself", a->pattern.next);
     a->wait_until = ef_time_add_ms(ef_time_mono(), STATISTICS_MS);
@@ -146,7 +174,7 @@ on_varied(void *ctx)
     }
     if (a->pattern.is_retry) {
         end_pattern(a);
-    } else if (!waits_for_next(a)) {
+    } else if (!asks_about_next(a)) {
         retry_pattern(a);
     }
 }

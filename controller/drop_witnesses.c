@@ -17,6 +17,7 @@ drop_witnesses_begin(struct drop_witnesses *w, const struct collection *collecti
     const char *names[FABRIC_MAP_NEXT];
     size_t n = fabric_map_neighbours(map, at, names, FABRIC_MAP_NEXT);
     w->n = 0;
+    w->since = ef_time_mono();
     for (size_t i = 0; i < n; i++) {
         struct drop_witness *one = &w->list[w->n];
         one->name = names[i];
@@ -33,10 +34,13 @@ drop_witnesses_ask(const struct drop_witnesses *w, const struct collection *coll
         const struct drop_witness *one = &w->list[i];
         if (!strcmp(one->name, name) && collection_counts(collection, name, &gathered, &made)) {
             int64_t came = gathered - one->gathered, lost = collection_lost(collection, name) - one->lost;
-            return came && lost >= FEW_LOST && lost * LOSSY_PART >= came ? DROP_WITNESS_LOSSY
-                   : came                                                ? DROP_WITNESS_HEARD
-                   : made != one->made                                   ? DROP_WITNESS_LOST
-                                                                         : DROP_WITNESS_SILENT;
+            /* What the first look finds may be from before. */
+            bool is_heard = collection_heard_since(collection, name, w->since);
+            bool is_known = is_heard || collection_looked_since(collection, w->since);
+            return is_heard && lost >= FEW_LOST && lost * LOSSY_PART >= came ? DROP_WITNESS_LOSSY
+                   : is_heard                                                ? DROP_WITNESS_HEARD
+                   : is_known && made != one->made                           ? DROP_WITNESS_LOST
+                                                                             : DROP_WITNESS_SILENT;
         }
     }
     return DROP_WITNESS_UNKNOWN;

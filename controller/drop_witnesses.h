@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/time.h"
 #include "controller/fabric_map.h"
 
 struct collection;
@@ -32,6 +33,7 @@ struct drop_witnesses {
         int64_t gathered, made, lost; /* Copies, in all. */
     } list[FABRIC_MAP_NEXT];
     size_t n;
+    struct ef_time since; /* Monotonic. */
 };
 
 /* All neighbours of `at`. */
