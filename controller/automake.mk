@@ -63,7 +63,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/everflow_rules.c controller/everflow_rules.h \
 	controller/fabric_map.c controller/fabric_map.h \
 	controller/fan_out.c controller/fan_out.h \
-	controller/hop_frame.c controller/hop_frame.h \
+	controller/hop.h controller/hop_frame.c controller/hop_frame.h \
 	controller/latency_app.c controller/latency_app.h \
 	controller/latency_circle.c controller/latency_circle.h \
 	controller/latency_links.c controller/latency_links.h \

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/util.h"
 #include "controller/alerts.h"
 #include "controller/copy_ways.h"
@@ -48,13 +49,6 @@ struct copy_watch {
     size_t n;
     struct copy_sender *senders; /* As they are heard. */
 };
-
-static const char *
-text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
 
 /* --- One that loses copies ----------------------------------------------------- */
 
@@ -268,12 +262,12 @@ continue_places(struct copy_watch *w)
         if (json_array_size(more) > json_array_size(names)) {
             json_t *grown = json_deep_copy(evidence);
             json_object_set(grown, "switches", more);
-            struct alert_report report = {kind, text_of(alert, "subject"), ALERT_WARNING, text_of(alert, "summary"),
-                                          grown};
+            struct alert_report report = {kind, ef_json_text(alert, "subject"), ALERT_WARNING,
+                                          ef_json_text(alert, "summary"), grown};
             alerts_raise(w->alerts, &report);
         }
         json_decref(more);
-        take_losses(w, &place, text_of(alert, "subject"));
+        take_losses(w, &place, ef_json_text(alert, "subject"));
     }
     json_decref(active);
 }
@@ -397,8 +391,8 @@ resolve_others(struct copy_watch *w)
     size_t i;
     json_array_foreach(active, i, alert)
     {
-        if (!json_object_get(w->losing, text_of(alert, "subject"))) {
-            alerts_resolve(w->alerts, kind, text_of(alert, "subject"), why_over);
+        if (!json_object_get(w->losing, ef_json_text(alert, "subject"))) {
+            alerts_resolve(w->alerts, kind, ef_json_text(alert, "subject"), why_over);
         }
     }
     json_decref(active);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+
 enum { FAR = UINT32_MAX };
 
 /* A step nearer to the reshufflers. */
@@ -34,13 +36,6 @@ allocate(size_t n, size_t size)
     return p;
 }
 
-static const char *
-text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 /* The index of the switch, or n_nodes. */
 static size_t
 node_of(const struct copy_ways *w, const char *name)
@@ -64,8 +59,8 @@ find_distances(struct copy_ways *w, const json_t *switches, const json_t *hosts)
     }
     json_array_foreach((json_t *) hosts, i, host)
     {
-        size_t at = node_of(w, text_of(host, "switch"));
-        if (!strcmp(text_of(host, "role"), "reshuffler") && at < w->n_nodes && w->distance[at] == FAR) {
+        size_t at = node_of(w, ef_json_text(host, "switch"));
+        if (!strcmp(ef_json_text(host, "role"), "reshuffler") && at < w->n_nodes && w->distance[at] == FAR) {
             w->distance[at] = 1;
             queue[tail++] = at;
         }
@@ -74,7 +69,7 @@ find_distances(struct copy_ways *w, const json_t *switches, const json_t *hosts)
         size_t at = queue[head++];
         json_array_foreach(json_object_get(json_array_get(switches, at), "ports"), i, port)
         {
-            size_t peer = node_of(w, text_of(json_object_get(port, "peer"), "node"));
+            size_t peer = node_of(w, ef_json_text(json_object_get(port, "peer"), "node"));
             if (peer < w->n_nodes && w->distance[peer] == FAR) {
                 w->distance[peer] = w->distance[at] + 1;
                 queue[tail++] = peer;
@@ -103,16 +98,16 @@ add_steps_of(struct copy_ways *w, size_t at, const json_t *ports, const json_t *
     const json_t *port, *host;
     json_array_foreach(ports, i, port)
     {
-        size_t peer = node_of(w, text_of(json_object_get(port, "peer"), "node"));
+        size_t peer = node_of(w, ef_json_text(json_object_get(port, "peer"), "node"));
         if (peer < w->n_nodes && w->distance[at] != FAR && w->distance[peer] + 1 == w->distance[at]) {
             add_step(w, at, peer, w->nodes[peer]);
         }
     }
     json_array_foreach((json_t *) hosts, i, host)
     {
-        bool is_here = !strcmp(text_of(host, "switch"), w->nodes[at]);
-        if (is_here && w->distance[at] == 1 && !strcmp(text_of(host, "role"), "reshuffler")) {
-            add_step(w, at, w->n_nodes, text_of(host, "name"));
+        bool is_here = !strcmp(ef_json_text(host, "switch"), w->nodes[at]);
+        if (is_here && w->distance[at] == 1 && !strcmp(ef_json_text(host, "role"), "reshuffler")) {
+            add_step(w, at, w->n_nodes, ef_json_text(host, "name"));
         }
     }
 }
@@ -136,7 +131,7 @@ copy_ways_create(const json_t *document)
     w->nodes = allocate(json_array_size(switches), sizeof *w->nodes);
     json_array_foreach((json_t *) switches, i, node)
     {
-        w->nodes[w->n_nodes++] = text_of(node, "name");
+        w->nodes[w->n_nodes++] = ef_json_text(node, "name");
         most += json_array_size(json_object_get(node, "ports"));
     }
     w->distance = allocate(w->n_nodes, sizeof *w->distance);

@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/util.h"
 #include "controller/fabric_map.h"
+#include "controller/hop.h"
 
 struct event {
     struct ef_time time;
@@ -25,43 +27,29 @@ struct corrupt_links {
     size_t n, next;
 };
 
-static const char *
-text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 /* --- Taking --------------------------------------------------------------------- */
-
-static const char *
-name_of(const json_t *hop)
-{
-    const char *name = text_of(hop, "name");
-    return *name ? name : text_of(hop, "switch");
-}
 
 /* Who sent the packet to the switch of hop `index`; NULL: not known. */
 static const char *
 sender_to(const struct corrupt_links *links, const json_t *hops, size_t index)
 {
     if (index) {
-        return name_of(json_array_get(hops, index - 1));
+        return hop_switch(json_array_get(hops, index - 1), "");
     }
     const json_t *hop = json_array_get(hops, 0), *port = json_object_get(hop, "port");
-    bool is_known = json_is_integer(port) && strcmp(text_of(hop, "direction"), "egress") != 0;
-    return is_known ? fabric_map_behind(links->map, name_of(hop), (int) json_integer_value(port)) : NULL;
+    bool is_known = json_is_integer(port) && strcmp(ef_json_text(hop, "direction"), "egress") != 0;
+    return is_known ? fabric_map_behind(links->map, hop_switch(hop, ""), (int) json_integer_value(port)) : NULL;
 }
 
 static void
 take_hop(struct corrupt_links *links, const json_t *trace, size_t index)
 {
     const json_t *hops = json_object_get(trace, "hops");
-    const char *from = sender_to(links, hops, index), *to = name_of(json_array_get(hops, index)),
-               *id = text_of(trace, "id");
+    const char *from = sender_to(links, hops, index), *to = hop_switch(json_array_get(hops, index), ""),
+               *id = ef_json_text(trace, "id");
     struct ef_error err = EF_ERROR_INIT;
     struct ef_time time;
-    if (!from || !*from || !*to || ef_time_parse(text_of(trace, "start"), ef_time_real(), &time, &err)) {
+    if (!from || !*from || !*to || ef_time_parse(ef_json_text(trace, "start"), ef_time_real(), &time, &err)) {
         return;
     }
     struct event *event = &links->ring[links->next];

@@ -8,17 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "controller/drop_persistence.h"
 #include "controller/drop_run.h"
+#include "controller/hop.h"
 
 enum { N_LOCATE = 20 };
-
-static const char *
-text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
 
 /* The last hop, and what it tells beside its name: where it sent the packet, if it
  * copies at egress; why it dropped it, if it says so. */
@@ -30,11 +25,11 @@ take_hops(struct drop *a, const json_t *hops, const char **at, const char **next
     *at = *next = NULL;
     json_array_foreach((json_t *) hops, i, hop)
     {
-        const char *name = *text_of(hop, "name") ? text_of(hop, "name") : text_of(hop, "switch");
-        bool is_egress = !strcmp(text_of(hop, "direction"), "egress");
+        const char *name = hop_switch(hop, "");
+        bool is_egress = !strcmp(ef_json_text(hop, "direction"), "egress");
         *next =
             is_egress ? fabric_map_behind(a->map, name, (int) json_integer_value(json_object_get(hop, "port"))) : NULL;
-        snprintf(a->reason, sizeof a->reason, "%s", text_of(hop, "drop_reason"));
+        snprintf(a->reason, sizeof a->reason, "%s", ef_json_text(hop, "drop_reason"));
         *at = name;
     }
 }
@@ -53,7 +48,7 @@ drop_place_trace(void *ctx, const json_t *trace)
         diagnosis_fail(a->d, "the packet is not IP: probes cannot be like it");
         return;
     }
-    snprintf(a->trace_id, sizeof a->trace_id, "%s", text_of(trace, "id"));
+    snprintf(a->trace_id, sizeof a->trace_id, "%s", ef_json_text(trace, "id"));
     diagnosis_evidence_add(a->d, "traces", json_string(a->trace_id));
     take_hops(a, json_object_get(trace, "hops"), &at, &next);
     if (!at || !fabric_map_has_switch(a->map, at)) {
@@ -61,7 +56,7 @@ drop_place_trace(void *ctx, const json_t *trace)
         return;
     }
     diagnosis_progress(a->d, "%s: last seen at %s, expected at %s", probe_flow_text(&a->flow, flow), at,
-                       text_of(trace, "expected_name"));
+                       ef_json_text(trace, "expected_name"));
     if (!fabric_map_address_of(a->map, a->flow.src)) {
         a->flow.src[0] = '\0'; /* Probers do not send in the name of strangers. */
     }

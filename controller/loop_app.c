@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/util.h"
 #include "controller/controller.h"
 #include "controller/document.h"
+#include "controller/hop.h"
 #include "controller/probe_flow.h"
 #include "controller/probe_round.h"
 #include "controller/statistics.h"
@@ -33,19 +35,6 @@ struct loop {
 
 /* --- The circle ------------------------------------------------------------ */
 
-static const char *
-text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-static const char *
-switch_of(const json_t *hop)
-{
-    return *text_of(hop, "name") ? text_of(hop, "name") : text_of(hop, "switch");
-}
-
 /* Arrivals only: where a switch copies at egress, too, it is there twice anyway. */
 static json_t *
 arrivals(const json_t *trace)
@@ -55,8 +44,8 @@ arrivals(const json_t *trace)
     const json_t *hop;
     json_array_foreach(json_object_get(trace, "hops"), i, hop)
     {
-        if (strcmp(text_of(hop, "direction"), "egress") && !*text_of(hop, "drop_reason")) {
-            json_array_append_new(names, json_string(switch_of(hop)));
+        if (strcmp(ef_json_text(hop, "direction"), "egress") && !*ef_json_text(hop, "drop_reason")) {
+            json_array_append_new(names, json_string(hop_switch(hop, "")));
         }
     }
     return names;
@@ -196,7 +185,7 @@ on_trace(void *ctx, const json_t *trace)
         diagnosis_fail(a->d, trace ? "the trace has no loop" : "there is no trace of a loop that matches");
         return;
     }
-    diagnosis_evidence_add(a->d, "traces", json_string(text_of(trace, "id")));
+    diagnosis_evidence_add(a->d, "traces", json_string(ef_json_text(trace, "id")));
     if (probe_flow_of_trace(&a->flow, trace)) {
         diagnosis_fail(a->d, "the packet is not IP: probes cannot be like it");
         return;

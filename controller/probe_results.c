@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/time.h"
 #include "base/util.h"
+#include "controller/hop.h"
 #include "controller/round_trips.h"
 
 enum { MAX_WAYS = 64, MAX_LINKS = 64, MAX_IDS = 100 };
@@ -70,26 +72,13 @@ probe_results_destroy(struct probe_results *r)
 
 /* --- One trace ------------------------------------------------------------ */
 
-static const char *
-text_of(const json_t *object, const char *key, const char *otherwise)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : otherwise;
-}
-
-static const char *
-switch_of(const json_t *hop)
-{
-    return text_of(hop, "name", text_of(hop, "switch", "?"));
-}
-
 /* Whether the trace is that of one of our probes, and the first of this one. */
 static bool
 is_new(struct probe_results *r, const json_t *trace)
 {
     const json_t *probe = json_object_get(trace, "probe"), *sequence = json_object_get(probe, "sequence");
     uint64_t n = (uint64_t) json_integer_value(sequence);
-    if (strcmp(text_of(probe, "id", ""), r->id) || !json_is_integer(sequence) || n >= r->count) {
+    if (strcmp(ef_json_text_or(probe, "id", ""), r->id) || !json_is_integer(sequence) || n >= r->count) {
         return false;
     }
     bool is_first = !(r->seen[n / 8] >> n % 8 & 1);
@@ -113,7 +102,7 @@ add_way(struct probe_results *r, const json_t *hops)
     size_t i;
     json_array_foreach(hops, i, hop)
     {
-        json_array_append_new(switches, json_string(switch_of(hop)));
+        json_array_append_new(switches, json_string(hop_switch(hop, "?")));
     }
     if (json_array_size(r->ways) >= MAX_WAYS) {
         json_array_clear(switches);
@@ -151,7 +140,7 @@ link_between(struct probe_results *r, const char *from, const char *to)
 static bool
 clock_of(const json_t *hop, struct ef_time *time)
 {
-    const char *text = text_of(hop, "switch_time", NULL);
+    const char *text = ef_json_text_or(hop, "switch_time", NULL);
     return text && !ef_time_parse(text, *time, time, NULL);
 }
 
@@ -162,9 +151,9 @@ add_round_trips(struct probe_results *r, const json_t *hops)
         const json_t *out = json_array_get(hops, i), *far = json_array_get(hops, i + 1),
                      *back = json_array_get(hops, i + 2);
         struct ef_time left = {0}, came = {0};
-        if (!strcmp(switch_of(out), switch_of(back)) && strcmp(switch_of(out), switch_of(far)) &&
-            clock_of(out, &left) && clock_of(back, &came)) {
-            struct link *link = link_between(r, switch_of(out), switch_of(far));
+        if (!strcmp(hop_switch(out, "?"), hop_switch(back, "?")) &&
+            strcmp(hop_switch(out, "?"), hop_switch(far, "?")) && clock_of(out, &left) && clock_of(back, &came)) {
+            struct link *link = link_between(r, hop_switch(out, "?"), hop_switch(far, "?"));
             if (link) {
                 round_trips_add(&link->trips, left, (double) ef_time_diff_ns(came, left) / EF_NS_PER_US);
             }
@@ -179,8 +168,8 @@ add_way_trip(struct probe_results *r, const json_t *hops)
     size_t n = json_array_size(r->way), n_hops = json_array_size(hops);
     struct ef_time left = {0}, came = {0};
     for (size_t i = 0; i < n; i++) {
-        if (n_hops < n ||
-            strcmp(json_string_value(json_array_get(r->way, i)), switch_of(json_array_get(hops, n_hops - n + i)))) {
+        if (n_hops < n || strcmp(json_string_value(json_array_get(r->way, i)),
+                                 hop_switch(json_array_get(hops, n_hops - n + i), "?"))) {
             return;
         }
     }
@@ -200,7 +189,8 @@ arrivals(const json_t *trace)
     size_t i;
     json_array_foreach(hops, i, hop)
     {
-        if (strcmp(text_of(hop, "direction", ""), "egress") && !json_is_string(json_object_get(hop, "drop_reason"))) {
+        if (strcmp(ef_json_text_or(hop, "direction", ""), "egress") &&
+            !json_is_string(json_object_get(hop, "drop_reason"))) {
             json_array_append(list, hop);
         }
     }
@@ -215,12 +205,12 @@ probe_results_add(struct probe_results *r, const char *json, size_t len)
     if (trace && is_new(r, trace)) {
         json_t *hops = arrivals(trace);
         r->traced++;
-        increment(r->fates, text_of(trace, "fate", "unknown"));
+        increment(r->fates, ef_json_text_or(trace, "fate", "unknown"));
         add_way(r, hops);
         add_round_trips(r, hops);
         add_way_trip(r, hops);
         if (json_array_size(r->ids) < MAX_IDS) {
-            json_array_append_new(r->ids, json_string(text_of(trace, "id", "")));
+            json_array_append_new(r->ids, json_string(ef_json_text_or(trace, "id", "")));
         }
         json_decref(hops);
     }

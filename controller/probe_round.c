@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/time.h"
 #include "base/util.h"
 #include "controller/collection.h"
 #include "controller/controller.h"
+#include "controller/hop.h"
 #include "controller/probe_budget.h"
 #include "controller/probe_orders.h"
 #include "controller/trace_query.h"
@@ -54,24 +56,12 @@ struct probe_round {
 
 /* --- One trace ------------------------------------------------------------ */
 
-static const char *
-text_of(const json_t *object, const char *key, const char *otherwise)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : otherwise;
-}
-
-static const char *
-switch_of(const json_t *hop)
-{
-    return text_of(hop, "name", text_of(hop, "switch", "?"));
-}
-
 /* A copy may also be made where the packet leaves the switch, or is dropped. */
 static bool
 is_arrival(const json_t *hop)
 {
-    return strcmp(text_of(hop, "direction", ""), "egress") && !json_is_string(json_object_get(hop, "drop_reason"));
+    return strcmp(ef_json_text_or(hop, "direction", ""), "egress") &&
+           !json_is_string(json_object_get(hop, "drop_reason"));
 }
 
 static struct order *
@@ -99,7 +89,7 @@ next_after(const json_t *hops, const char *at, const char **last)
         if (!is_arrival(hop)) {
             continue;
         }
-        *last = switch_of(hop);
+        *last = hop_switch(hop, "?");
         if (next && !*next) {
             next = *last;
         } else if (!next && (!*at || !strcmp(*last, at))) {
@@ -112,7 +102,7 @@ next_after(const json_t *hops, const char *at, const char **last)
 static enum fate
 fate_of(const json_t *trace, const char *next)
 {
-    const char *fate = text_of(trace, "fate", "unknown");
+    const char *fate = ef_json_text_or(trace, "fate", "unknown");
     if (json_is_true(json_object_get(trace, "loop"))) {
         return LOOPED;
     }
@@ -165,13 +155,13 @@ take_trace(struct probe_round *r, struct order *order, const json_t *trace, uint
     if (fate == PASSED && *next) {
         count_next(o, next);
     }
-    if (!strcmp(text_of(trace, "fate", ""), "dropped")) {
-        snprintf(order->analyzer, sizeof order->analyzer, "%s", text_of(trace, "analyzer", ""));
-        snprintf(order->expected, sizeof order->expected, "%s", text_of(trace, "expected_name", ""));
+    if (!strcmp(ef_json_text_or(trace, "fate", ""), "dropped")) {
+        snprintf(order->analyzer, sizeof order->analyzer, "%s", ef_json_text_or(trace, "analyzer", ""));
+        snprintf(order->expected, sizeof order->expected, "%s", ef_json_text_or(trace, "expected_name", ""));
         json_object_set_new(o->ends, last, json_integer(json_integer_value(json_object_get(o->ends, last)) + 1));
     }
     if (!*o->a_trace || fate < PASSED) {
-        snprintf(o->a_trace, sizeof o->a_trace, "%s", text_of(trace, "id", ""));
+        snprintf(o->a_trace, sizeof o->a_trace, "%s", ef_json_text_or(trace, "id", ""));
     }
 }
 
@@ -180,7 +170,7 @@ probe_round_take(struct probe_round *r, const char *json, size_t len)
 {
     json_t *trace = json_loadb(json, len, 0, NULL);
     const json_t *probe = json_object_get(trace, "probe"), *sequence = json_object_get(probe, "sequence");
-    struct order *order = order_of(r, text_of(probe, "id", ""));
+    struct order *order = order_of(r, ef_json_text_or(probe, "id", ""));
     json_int_t n = json_integer_value(sequence);
     if (order && json_is_integer(sequence) && n >= 0 && n < (json_int_t) order->o.count) {
         take_trace(r, order, trace, (uint64_t) n);
@@ -301,10 +291,10 @@ look_at(struct probe_round *r, struct order *order)
         return;
     }
     json_t *shown = probe_order_show(given);
-    const char *state = text_of(shown, "state", "done");
+    const char *state = ef_json_text_or(shown, "state", "done");
     order->is_over = strcmp(state, "queued") && strcmp(state, "running");
     order->o.sent = (unsigned) probe_order_sent(given);
-    snprintf(order->o.error, sizeof order->o.error, "%s", text_of(shown, "error", ""));
+    snprintf(order->o.error, sizeof order->o.error, "%s", ef_json_text_or(shown, "error", ""));
     json_decref(shown);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/byteorder.h"
+#include "base/json.h"
 #include "base/util.h"
 #include "packet/packet.h"
 
@@ -40,13 +41,6 @@ struct rdma_events {
 /* --- The topology --------------------------------------------------------- */
 
 static const char *
-text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-static const char *
 switch_name(const struct rdma_events *e, size_t number)
 {
     return json_string_value(json_object_get(json_array_get(e->switches, number), "name"));
@@ -56,7 +50,7 @@ static size_t
 switch_number(const struct rdma_events *e, const char *name)
 {
     size_t i = 0, n = json_array_size(e->switches);
-    while (name && i < n && strcmp(text_of(json_array_get(e->switches, i), "name"), name)) {
+    while (name && i < n && strcmp(ef_json_text(json_array_get(e->switches, i), "name"), name)) {
         i++;
     }
     return name ? i : n;
@@ -83,7 +77,7 @@ host_of(const struct rdma_events *e, const char *address)
     const json_t *host;
     json_array_foreach((json_t *) e->hosts, i, host)
     {
-        if (!strcmp(text_of(host, "address"), address) || !strcmp(text_of(host, "address6"), address)) {
+        if (!strcmp(ef_json_text(host, "address"), address) || !strcmp(ef_json_text(host, "address6"), address)) {
             return host;
         }
     }
@@ -107,14 +101,14 @@ static bool
 read_pause(const struct rdma_events *e, const json_t *trace, const struct ef_packet *packet, struct event *event)
 {
     const json_t *hop = json_array_get(json_object_get(trace, "hops"), 0);
-    size_t n_switches = json_array_size(e->switches), at = switch_number(e, text_of(hop, "name"));
+    size_t n_switches = json_array_size(e->switches), at = switch_number(e, ef_json_text(hop, "name"));
     const uint8_t *p = packet->data;
     uint16_t times = 0;
     unsigned i = 0;
     while (i < packet->n_layers && packet->layers[i].proto != EF_PROTO_MAC_CONTROL) {
         i++;
     }
-    if (i == packet->n_layers || at == n_switches || !strcmp(text_of(hop, "direction"), "egress")) {
+    if (i == packet->n_layers || at == n_switches || !strcmp(ef_json_text(hop, "direction"), "egress")) {
         return false;
     }
     size_t offset = packet->layers[i].offset;
@@ -157,8 +151,8 @@ read_complaint(const json_t *trace, const struct ef_packet *packet, struct event
     }
     const uint8_t *bth = packet->data + packet->layers[i].offset;
     int kind = bth[0] == OPCODE_CNP ? RDMA_CNP : bth[0] == OPCODE_ACKNOWLEDGE ? kind_of_syndrome(bth[BTH_LEN]) : -1;
-    if (kind < 0 || ef_address_parse(text_of(shown, "src"), event->from) ||
-        ef_address_parse(text_of(shown, "dst"), event->to)) {
+    if (kind < 0 || ef_address_parse(ef_json_text(shown, "src"), event->from) ||
+        ef_address_parse(ef_json_text(shown, "dst"), event->to)) {
         return false;
     }
     event->kind = (uint8_t) kind;
@@ -173,12 +167,12 @@ rdma_events_take(struct rdma_events *e, const json_t *trace)
     uint8_t bytes[MAX_BYTES];
     struct ef_packet packet;
     struct event event = {0};
-    const char *start = text_of(trace, "start");
-    size_t n = bytes_of(text_of(json_object_get(trace, "packet"), "hex"), bytes);
+    const char *start = ef_json_text(trace, "start");
+    size_t n = bytes_of(ef_json_text(json_object_get(trace, "packet"), "hex"), bytes);
     if (ef_time_parse(start, event.time, &event.time, NULL)) {
         return;
     }
-    snprintf(event.trace, sizeof event.trace, "%s", text_of(trace, "id"));
+    snprintf(event.trace, sizeof event.trace, "%s", ef_json_text(trace, "id"));
     ef_packet_parse(&packet, bytes, (uint32_t) n, (uint32_t) n);
     if (read_pause(e, trace, &packet, &event) || read_complaint(trace, &packet, &event)) {
         e->ring[e->next] = event;

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/util.h"
 #include "controller/alerts.h"
 #include "controller/fabric_map.h"
+#include "controller/hop.h"
 
 enum { UDP = 17, ROCE_PORT = 4791, ADDRESS_SIZE = 48, MAX_PLACES = 64, MAX_WAY = 16 };
 
@@ -26,20 +28,6 @@ struct rdma_losses {
     size_t n, next;
 };
 
-static const char *
-text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-static const char *
-name_of(const json_t *hop)
-{
-    const char *name = text_of(hop, "name");
-    return *name ? name : text_of(hop, "switch");
-}
-
 /* --- Taking ---------------------------------------------------------------------- */
 
 /* Between the last switch whose copy was right and the first whose copy was not. */
@@ -51,7 +39,7 @@ find_corruption(const json_t *hops, struct event *event)
     json_array_foreach((json_t *) hops, i, hop)
     {
         if (i && json_is_true(json_object_get(hop, "corrupt"))) {
-            const char *from = name_of(json_array_get(hops, i - 1)), *to = name_of(hop);
+            const char *from = hop_switch(json_array_get(hops, i - 1), ""), *to = hop_switch(hop, "");
             snprintf(event->from, sizeof event->from, "%s", from);
             snprintf(event->to, sizeof event->to, "%s", strcmp(from, to) ? to : "");
             return event->is_corrupt = true;
@@ -73,11 +61,11 @@ static bool
 find_drop(const struct rdma_losses *l, const json_t *trace, struct event *event)
 {
     const json_t *hops = json_object_get(trace, "hops"), *last = json_array_get(hops, json_array_size(hops) - 1);
-    if (strcmp(text_of(trace, "fate"), "dropped") || !last) {
+    if (strcmp(ef_json_text(trace, "fate"), "dropped") || !last) {
         return false;
     }
-    snprintf(event->from, sizeof event->from, "%s", name_of(last));
-    snprintf(event->to, sizeof event->to, "%s", next_of(l, event->from, text_of(trace, "expected_name")));
+    snprintf(event->from, sizeof event->from, "%s", hop_switch(last, ""));
+    snprintf(event->to, sizeof event->to, "%s", next_of(l, event->from, ef_json_text(trace, "expected_name")));
     return true;
 }
 
@@ -88,13 +76,13 @@ rdma_losses_take(struct rdma_losses *l, const json_t *trace)
     const json_t *packet = json_object_get(trace, "packet");
     bool is_roce = json_integer_value(json_object_get(packet, "proto")) == UDP &&
                    json_integer_value(json_object_get(packet, "dstport")) == ROCE_PORT;
-    if (!is_roce || ef_time_parse(text_of(trace, "start"), event.time, &event.time, NULL) ||
+    if (!is_roce || ef_time_parse(ef_json_text(trace, "start"), event.time, &event.time, NULL) ||
         (!find_corruption(json_object_get(trace, "hops"), &event) && !find_drop(l, trace, &event)) || !*event.from) {
         return;
     }
-    snprintf(event.trace, sizeof event.trace, "%s", text_of(trace, "id"));
-    snprintf(event.src, sizeof event.src, "%s", text_of(packet, "src"));
-    snprintf(event.dst, sizeof event.dst, "%s", text_of(packet, "dst"));
+    snprintf(event.trace, sizeof event.trace, "%s", ef_json_text(trace, "id"));
+    snprintf(event.src, sizeof event.src, "%s", ef_json_text(packet, "src"));
+    snprintf(event.dst, sizeof event.dst, "%s", ef_json_text(packet, "dst"));
     l->ring[l->next] = event;
     l->next = (l->next + 1) % RDMA_LOSSES_MAX;
     l->n = EF_MIN(l->n + 1, (size_t) RDMA_LOSSES_MAX);
@@ -159,13 +147,13 @@ find_alert(const struct rdma_losses *l, const struct alerts *alerts, const char 
         json_array_foreach(list, i, alert)
         {
             const json_t *evidence = json_object_get(alert, "evidence"), *link = json_object_get(evidence, "link");
-            const char *from = json_is_object(link) ? text_of(link, "from") : text_of(evidence, "device"),
-                       *to = text_of(link, "to");
+            const char *from = json_is_object(link) ? ef_json_text(link, "from") : ef_json_text(evidence, "device"),
+                       *to = ef_json_text(link, "to");
             bool is_there = !*loss->from || !strcmp(loss->from, from);
             if (*from && is_there && may_cross(l->map, at, end, from, to, MAX_WAY)) {
                 snprintf(loss->from, sizeof loss->from, "%s", from);
                 snprintf(loss->to, sizeof loss->to, "%s", to);
-                snprintf(loss->alert, sizeof loss->alert, "%s", text_of(alert, "id"));
+                snprintf(loss->alert, sizeof loss->alert, "%s", ef_json_text(alert, "id"));
                 snprintf(loss->alert_kind, sizeof loss->alert_kind, "%s", kinds[k]);
             }
         }

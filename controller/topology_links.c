@@ -7,12 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *
-text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
+#include "base/json.h"
 
 static const json_t *
 find_switch(const json_t *switches, const char *name)
@@ -21,7 +16,7 @@ find_switch(const json_t *switches, const char *name)
     const json_t *node;
     json_array_foreach((json_t *) switches, i, node)
     {
-        if (*name && !strcmp(text_of(node, "name"), name)) {
+        if (*name && !strcmp(ef_json_text(node, "name"), name)) {
             return node;
         }
     }
@@ -51,8 +46,8 @@ topology_links(const json_t *document, size_t *n)
     {
         json_array_foreach(json_object_get(node, "ports"), j, port)
         {
-            const json_t *peer = find_switch(switches, text_of(json_object_get(port, "peer"), "node"));
-            if (!peer || peer == node || has_link(links, *n, text_of(node, "name"), text_of(peer, "name"))) {
+            const json_t *peer = find_switch(switches, ef_json_text(json_object_get(port, "peer"), "node"));
+            if (!peer || peer == node || has_link(links, *n, ef_json_text(node, "name"), ef_json_text(peer, "name"))) {
                 continue;
             }
             if (*n == size) {
@@ -62,8 +57,8 @@ topology_links(const json_t *document, size_t *n)
                     abort(); /* Control path. */
                 }
             }
-            links[(*n)++] = (struct topology_link){text_of(node, "name"), text_of(peer, "name"), text_of(node, "role"),
-                                                   text_of(peer, "role")};
+            links[(*n)++] = (struct topology_link){ef_json_text(node, "name"), ef_json_text(peer, "name"),
+                                                   ef_json_text(node, "role"), ef_json_text(peer, "role")};
         }
     }
     return links;

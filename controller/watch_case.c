@@ -8,14 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "controller/loop_app.h"
-
-static const char *
-text_of(const json_t *object, const char *key, const char *otherwise)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : otherwise;
-}
 
 static void
 key_of_loop(const json_t *trace, char key[WATCH_KEY_SIZE])
@@ -29,7 +23,7 @@ key_of_loop(const json_t *trace, char key[WATCH_KEY_SIZE])
 int
 watch_case_read(const json_t *trace, char app[8], char key[WATCH_KEY_SIZE])
 {
-    const char *fate = text_of(trace, "fate", "");
+    const char *fate = ef_json_text_or(trace, "fate", "");
     const json_t *hops = json_object_get(trace, "hops"), *last = json_array_get(hops, json_array_size(hops) - 1);
     if (json_is_true(json_object_get(trace, "loop"))) {
         snprintf(app, 8, "loop");
@@ -40,8 +34,8 @@ watch_case_read(const json_t *trace, char app[8], char key[WATCH_KEY_SIZE])
         return -EINVAL;
     }
     snprintf(app, 8, "drop");
-    snprintf(key, WATCH_KEY_SIZE, "%.64s>%.64s", text_of(last, "name", text_of(last, "switch", "?")),
-             text_of(trace, "expected_name", text_of(trace, "expected", "?")));
+    snprintf(key, WATCH_KEY_SIZE, "%.64s>%.64s", ef_json_text_or(last, "name", ef_json_text_or(last, "switch", "?")),
+             ef_json_text_or(trace, "expected_name", ef_json_text_or(trace, "expected", "?")));
     return 0;
 }
 

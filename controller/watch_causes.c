@@ -6,21 +6,15 @@
 
 #include <string.h>
 
+#include "base/json.h"
 #include "base/util.h"
 #include "controller/alerts.h"
-
-static const char *
-text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
 
 static bool
 is_same_link(const json_t *a, const json_t *b)
 {
-    const char *a_from = text_of(a, "from"), *a_to = text_of(a, "to"), *b_from = text_of(b, "from"),
-               *b_to = text_of(b, "to");
+    const char *a_from = ef_json_text(a, "from"), *a_to = ef_json_text(a, "to"), *b_from = ef_json_text(b, "from"),
+               *b_to = ef_json_text(b, "to");
     return *a_from && *a_to &&
            ((!strcmp(a_from, b_from) && !strcmp(a_to, b_to)) || (!strcmp(a_from, b_to) && !strcmp(a_to, b_from)));
 }
@@ -28,8 +22,8 @@ is_same_link(const json_t *a, const json_t *b)
 static bool
 is_same_direction(const json_t *a, const json_t *b)
 {
-    const char *from = text_of(a, "from"), *to = text_of(a, "to");
-    return *from && *to && !strcmp(from, text_of(b, "from")) && !strcmp(to, text_of(b, "to"));
+    const char *from = ef_json_text(a, "from"), *to = ef_json_text(a, "to");
+    return *from && *to && !strcmp(from, ef_json_text(b, "from")) && !strcmp(to, ef_json_text(b, "to"));
 }
 
 /* Whether the switch is one of those whose copies are lost on a common way. */
@@ -53,18 +47,18 @@ static bool
 explains(const json_t *alert, const char *kind, const char *device, const json_t *link)
 {
     const json_t *evidence = json_object_get(alert, "evidence"), *its_link = json_object_get(evidence, "link");
-    const char *its_device = text_of(evidence, "device");
+    const char *its_device = ef_json_text(evidence, "device");
     if (!strcmp(kind, "link")) {
         return is_same_link(its_link, link);
     }
     if (!strcmp(kind, "corrupt")) { /* One odd packet explains nothing. */
-        return strcmp(text_of(alert, "severity"), "info") && is_same_direction(its_link, link);
+        return strcmp(ef_json_text(alert, "severity"), "info") && is_same_direction(its_link, link);
     }
     const json_t *losers = json_object_get(evidence, "switches");
     if (!strcmp(kind, "copies") && losers) { /* That one of them is down is said without a link. */
-        return is_one_of(losers, *text_of(link, "to") ? text_of(link, "to") : device);
+        return is_one_of(losers, *ef_json_text(link, "to") ? ef_json_text(link, "to") : device);
     }
-    bool is_next = *its_device && !strcmp(its_device, text_of(link, "to"));
+    bool is_next = *its_device && !strcmp(its_device, ef_json_text(link, "to"));
     return is_next || (*its_device && !strcmp(kind, "switch") && !strcmp(its_device, device));
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "base/json.h"
 #include "base/util.h"
 #include "controller/alerts.h"
 #include "controller/controller.h"
@@ -45,13 +46,6 @@ struct watch_faults {
     size_t n;
 };
 
-static const char *
-text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 void
 watch_faults_subject(const struct diagnosis *d, char subject[WATCH_SUBJECT_SIZE])
 {
@@ -61,9 +55,9 @@ watch_faults_subject(const struct diagnosis *d, char subject[WATCH_SUBJECT_SIZE]
     if (json_array_size(circle)) {
         snprintf(subject, WATCH_SUBJECT_SIZE, "%s", loop_app_subject(circle, text));
     } else if (json_is_object(link)) {
-        snprintf(subject, WATCH_SUBJECT_SIZE, "%.60s>%.60s", text_of(link, "from"), text_of(link, "to"));
+        snprintf(subject, WATCH_SUBJECT_SIZE, "%.60s>%.60s", ef_json_text(link, "from"), ef_json_text(link, "to"));
     } else {
-        snprintf(subject, WATCH_SUBJECT_SIZE, "%s", text_of(verdict, "device"));
+        snprintf(subject, WATCH_SUBJECT_SIZE, "%s", ef_json_text(verdict, "device"));
     }
 }
 
@@ -136,7 +130,7 @@ watch_faults_explain(struct watch_faults *faults)
     struct fault *f, *next;
     for (f = TAILQ_FIRST(&faults->list); f; f = next) {
         next = TAILQ_NEXT(f, next);
-        if (watch_causes_explain(faults->controller->alerts, f->kind, text_of(f->evidence, "device"),
+        if (watch_causes_explain(faults->controller->alerts, f->kind, ef_json_text(f->evidence, "device"),
                                  json_object_get(f->evidence, "link"))) {
             end_fault(f, "another alert explains it");
         }
@@ -241,7 +235,7 @@ void
 watch_faults_take(struct watch_faults *faults, const char *key, const struct diagnosis *d)
 {
     const json_t *verdict = diagnosis_verdict(d), *details = json_object_get(verdict, "details");
-    const char *kind = text_of(verdict, "kind");
+    const char *kind = ef_json_text(verdict, "kind");
     char subject[WATCH_SUBJECT_SIZE];
     struct fault *f = find(faults, kind, key);
     if (!f && faults->n == WATCH_FAULTS) {
@@ -259,8 +253,8 @@ watch_faults_take(struct watch_faults *faults, const char *key, const struct dia
     int dropped = (int) json_integer_value(json_object_get(details, "dropped")),
         probed = (int) json_integer_value(json_object_get(details, "probed"));
     f->is_random = dropped && dropped < probed;
-    snprintf(f->at, sizeof f->at, "%s", text_of(details, "at"));
-    snprintf(f->summary, sizeof f->summary, "%s", text_of(verdict, "summary"));
+    snprintf(f->at, sizeof f->at, "%s", ef_json_text(details, "at"));
+    snprintf(f->summary, sizeof f->summary, "%s", ef_json_text(verdict, "summary"));
     watch_faults_subject(d, subject);
     if (*f->subject && strcmp(subject, f->subject) && is_last_of_subject(f)) {
         alerts_resolve(faults->controller->alerts, f->kind, f->subject, "it turned out to be something else");

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "controller/alerts.h"
@@ -50,13 +51,6 @@ struct watchers {
 };
 
 /* --- Verdicts -------------------------------------------------------------- */
-
-static const char *
-text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
 
 /* Whether lost copies explain the newest trace. */
 static bool
@@ -112,9 +106,9 @@ take_verdict(struct watchers *w, struct watch_case *c, const struct diagnosis *d
     const json_t *verdict = diagnosis_verdict(d), *persistent = json_object_get(verdict, "persistent");
     const json_t *details = json_object_get(verdict, "details");
     struct ef_time now = ef_time_mono();
-    bool is_explained = watch_causes_explain(w->controller->alerts, text_of(verdict, "kind"),
-                                             text_of(verdict, "device"), json_object_get(verdict, "link"));
-    if (!verdict || !strcmp(text_of(verdict, "kind"), "none")) {
+    bool is_explained = watch_causes_explain(w->controller->alerts, ef_json_text(verdict, "kind"),
+                                             ef_json_text(verdict, "device"), json_object_get(verdict, "link"));
+    if (!verdict || !strcmp(ef_json_text(verdict, "kind"), "none")) {
         c->not_before = ef_time_add_ms(now, AFTER_FAILURE_MS);
     } else if (json_is_true(persistent) && is_explained) {
         c->not_before = ef_time_add_ms(now, AFTER_EXPLAINED_MS);
@@ -128,7 +122,7 @@ take_verdict(struct watchers *w, struct watch_case *c, const struct diagnosis *d
         take_transient(w, c, d, now);
     } else {
         c->not_before = ef_time_add_ms(now, AFTER_FAILURE_MS);
-        raise_quiet(w, c, d, text_of(verdict, "summary"));
+        raise_quiet(w, c, d, ef_json_text(verdict, "summary"));
     }
 }
 
@@ -250,9 +244,9 @@ is_watched(const struct watchers *w, const char *app)
 static bool
 is_our_own(const struct watchers *w, const json_t *trace)
 {
-    const char *vip = text_of(w->controller->topology.document, "vip");
+    const char *vip = ef_json_text(w->controller->topology.document, "vip");
     const json_t *packet = json_object_get(trace, "packet");
-    return *vip && (!strcmp(text_of(packet, "src"), vip) || !strcmp(text_of(packet, "dst"), vip));
+    return *vip && (!strcmp(ef_json_text(packet, "src"), vip) || !strcmp(ef_json_text(packet, "dst"), vip));
 }
 
 static void
@@ -276,8 +270,8 @@ take_trace(struct watchers *w, const json_t *trace)
         return;
     }
     snprintf(c->trace, sizeof c->trace, "%s", id);
-    snprintf(c->analyzer, sizeof c->analyzer, "%s", text_of(trace, "analyzer"));
-    snprintf(c->expected, sizeof c->expected, "%s", text_of(trace, "expected_name"));
+    snprintf(c->analyzer, sizeof c->analyzer, "%s", ef_json_text(trace, "analyzer"));
+    snprintf(c->expected, sizeof c->expected, "%s", ef_json_text(trace, "expected_name"));
     c->n_traces++;
     c->last = ef_time_mono();
     c->has_news = !watch_faults_note(w->faults, app, key, id);

@@ -5,8 +5,11 @@
 #include "utilities/efctl/command.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/time.h"
 
 static int
 set_controller(void *ctx, const char *value, struct ef_error *err)
@@ -155,6 +158,36 @@ efctl_command_show(struct efctl_context *context, const char *path, efctl_view *
     }
     json_decref(answer);
     return EFCTL_OK;
+}
+
+int
+efctl_command_path(const char *collection, const char *what, const char *name, char path[EFCTL_PATH_SIZE],
+                   struct ef_error *err)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-:";
+    bool is_name = *name && !name[strspn(name, allowed)] &&
+                   snprintf(path, EFCTL_PATH_SIZE, "%s%s", collection, name) < EFCTL_PATH_SIZE;
+    return is_name ? 0 : ef_error_set(err, -EINVAL, "no %s can be called '%.60s'", what, name);
+}
+
+int
+efctl_command_remove(struct efctl_context *context, const char *path)
+{
+    struct efctl_failure failure;
+    json_t *answer;
+    if (efctl_client_send_json(&context->client, "DELETE", path, NULL, &answer, &failure)) {
+        return efctl_fail(&failure.error);
+    }
+    json_decref(answer);
+    return EFCTL_OK;
+}
+
+int
+efctl_command_check_time(const char *option, const char *value, struct ef_error *err)
+{
+    struct ef_time time;
+    int rc = ef_time_parse(value, ef_time_real(), &time, err);
+    return rc ? ef_error_prefix(err, rc, "%s", option) : 0;
 }
 
 int

@@ -63,6 +63,18 @@ int efctl_usage_error(const struct efctl_command *command, const struct ef_error
 int efctl_command_show(struct efctl_context *context, const char *path, efctl_view *view, const void *ctx,
                        json_t **document);
 
+/* The path of `name` among `what`s below `collection`, such as "/v1/tokens/" and "token",
+ * or -EINVAL with `err` if none of them can have that name. */
+enum { EFCTL_PATH_SIZE = 128 };
+int efctl_command_path(const char *collection, const char *what, const char *name, char path[EFCTL_PATH_SIZE],
+                       struct ef_error *err);
+
+/* Has the controller remove what is there, and returns the exit status. */
+int efctl_command_remove(struct efctl_context *context, const char *path);
+
+/* Checks a time that is handed on as it is; `err` begins with the option. */
+int efctl_command_check_time(const char *option, const char *value, struct ef_error *err);
+
 /* Flushes the output, once all is said: `status`, or EFCTL_FAILED when it could
  * not be written. A reader that has gone is no error. */
 int efctl_finish(struct efctl_context *context, int status);

@@ -37,25 +37,17 @@ set_step(void *ctx, const char *value, struct ef_error *err)
 }
 
 static int
-check_time(const char *option, const char *value, struct ef_error *err)
-{
-    struct ef_time time;
-    int rc = ef_time_parse(value, ef_time_real(), &time, err);
-    return rc ? ef_error_prefix(err, rc, "%s", option) : 0;
-}
-
-static int
 set_start(void *ctx, const char *value, struct ef_error *err)
 {
     ((struct counter_options *) ctx)->start = value;
-    return check_time("--start", value, err);
+    return efctl_command_check_time("--start", value, err);
 }
 
 static int
 set_end(void *ctx, const char *value, struct ef_error *err)
 {
     ((struct counter_options *) ctx)->end = value;
-    return check_time("--end", value, err);
+    return efctl_command_check_time("--end", value, err);
 }
 
 static const struct ef_option option_table[] = {
@@ -265,14 +257,6 @@ add(struct efctl_context *context, const char *name, const char *filter, const c
     return status;
 }
 
-/* The path of a counter; false if its name cannot be one. */
-static bool
-make_path(const char *name, char *path, size_t size)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
-    return *name && !name[strspn(name, allowed)] && (size_t) snprintf(path, size, "/v1/counters/%s", name) < size;
-}
-
 /* The values of a counter; the caller frees the path. */
 static char *
 make_question(const char *path, const struct counter_options *o)
@@ -297,10 +281,9 @@ make_question(const char *path, const struct counter_options *o)
 static int
 about_one(struct efctl_context *context, bool removes, const char *name, const struct counter_options *options)
 {
-    char path[128];
+    char path[EFCTL_PATH_SIZE];
     struct ef_error err = EF_ERROR_INIT;
-    if (!make_path(name, path, sizeof path)) {
-        ef_error_set(&err, -EINVAL, "no counter can be called '%.60s'", name);
+    if (efctl_command_path("/v1/counters/", "counter", name, path, &err)) {
         return efctl_fail(&err);
     }
     if (removes) {

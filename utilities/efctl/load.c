@@ -35,25 +35,17 @@ set_last(void *ctx, const char *value, struct ef_error *err)
 }
 
 static int
-check_time(const char *option, const char *value, struct ef_error *err)
-{
-    struct ef_time time;
-    int rc = ef_time_parse(value, ef_time_real(), &time, err);
-    return rc ? ef_error_prefix(err, rc, "%s", option) : 0;
-}
-
-static int
 set_start(void *ctx, const char *value, struct ef_error *err)
 {
     ((struct load_options *) ctx)->start = value;
-    return check_time("--start", value, err);
+    return efctl_command_check_time("--start", value, err);
 }
 
 static int
 set_end(void *ctx, const char *value, struct ef_error *err)
 {
     ((struct load_options *) ctx)->end = value;
-    return check_time("--end", value, err);
+    return efctl_command_check_time("--end", value, err);
 }
 
 static int

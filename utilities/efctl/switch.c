@@ -158,25 +158,14 @@ add(struct efctl_context *context, const struct switch_options *o, const char *r
 static int
 about_one(struct efctl_context *context, bool removes, const char *name)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-:";
-    char path[128];
-    struct efctl_failure failure;
+    char path[EFCTL_PATH_SIZE];
     struct ef_error err = EF_ERROR_INIT;
     struct ef_time now = ef_time_real();
-    json_t *answer;
-    if (!*name || name[strspn(name, allowed)] ||
-        (size_t) snprintf(path, sizeof path, "/v1/switches/%s", name) >= sizeof path) {
-        ef_error_set(&err, -EINVAL, "no switch can be called '%.60s'", name);
+    if (efctl_command_path("/v1/switches/", "switch", name, path, &err)) {
         return efctl_fail(&err);
     }
-    if (!removes) {
-        return efctl_command_show(context, path, efctl_switch_view, &now, NULL);
-    }
-    if (efctl_client_send_json(&context->client, "DELETE", path, NULL, &answer, &failure)) {
-        return efctl_fail(&failure.error);
-    }
-    json_decref(answer);
-    return EFCTL_OK;
+    return removes ? efctl_command_remove(context, path)
+                   : efctl_command_show(context, path, efctl_switch_view, &now, NULL);
 }
 
 static int

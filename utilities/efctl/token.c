@@ -117,21 +117,10 @@ add(struct efctl_context *context, const struct token_options *o, const char *na
 static int
 revoke(struct efctl_context *context, const char *name)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
-    char path[128];
-    struct efctl_failure failure;
+    char path[EFCTL_PATH_SIZE];
     struct ef_error err = EF_ERROR_INIT;
-    json_t *answer = NULL;
-    if (!*name || name[strspn(name, allowed)] ||
-        (size_t) snprintf(path, sizeof path, "/v1/tokens/%s", name) >= sizeof path) {
-        ef_error_set(&err, -EINVAL, "no token can be called '%.60s'", name);
-        return efctl_fail(&err);
-    }
-    if (efctl_client_send_json(&context->client, "DELETE", path, NULL, &answer, &failure)) {
-        return efctl_fail(&failure.error);
-    }
-    json_decref(answer);
-    return EFCTL_OK;
+    return efctl_command_path("/v1/tokens/", "token", name, path, &err) ? efctl_fail(&err)
+                                                                        : efctl_command_remove(context, path);
 }
 
 static int
