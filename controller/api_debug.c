@@ -144,20 +144,14 @@ delete_session(struct ef_http_request *http, void *ctx)
 static const char *
 what_is_missing(const struct everflow_settings *everflow)
 {
-    size_t i;
-    json_t *class;
     if (!everflow->edge_hosts) {
         return "\"edge_ports\" must be \"hosts\" under \"everflow\" in the controller's configuration, so that hosts "
                "neither set the debug bit nor see it";
     }
-    json_array_foreach(everflow->classes, i, class)
-    {
-        if (!strcmp(json_string_value(class), "debug")) {
-            return NULL;
-        }
-    }
-    return "\"classes\" under \"everflow\" in the controller's configuration must have \"debug\", or no switch copies "
-           "what is marked";
+    return everflow_has_class(everflow, "debug") ? NULL
+                                                 : "\"classes\" under \"everflow\" in the controller's configuration "
+                                                   "must have \"debug\", or no switch copies "
+                                                   "what is marked";
 }
 
 static int

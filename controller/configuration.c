@@ -506,6 +506,20 @@ configuration_load(const char *file, struct configuration *c, struct ef_error *e
     return 0;
 }
 
+bool
+everflow_has_class(const struct everflow_settings *everflow, const char *name)
+{
+    size_t i;
+    const json_t *class;
+    json_array_foreach(everflow->classes, i, class)
+    {
+        if (!strcmp(json_string_value(class), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void
 configuration_free(struct configuration *c)
 {

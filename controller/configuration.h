@@ -81,6 +81,9 @@ struct configuration {
  * file and the place in it. */
 int configuration_load(const char *file, struct configuration *configuration, struct ef_error *err);
 
+/* Whether switches copy packets of the class. */
+bool everflow_has_class(const struct everflow_settings *everflow, const char *name);
+
 /* Releases what configuration_load() filled; a zeroed struct is fine. */
 void configuration_free(struct configuration *configuration);
 

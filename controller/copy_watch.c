@@ -175,7 +175,8 @@ add_losers(const struct copy_watch *w, const struct copy_place *place, json_t *n
         const struct loss *l = &w->losses[i];
         bool is_new = !l->is_analyzer && l->goes_on && copy_ways_may_cross(w->ways, l->name, place);
         for (size_t k = 0; is_new && k < json_array_size(names); k++) {
-            is_new = strcmp(json_string_value(json_array_get(names, k)), l->name);
+            const char *name = json_string_value(json_array_get(names, k));
+            is_new = !name || strcmp(name, l->name);
         }
         if (is_new) {
             n += l->lost;

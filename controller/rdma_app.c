@@ -159,20 +159,6 @@ on_poll(void *ctx, struct ef_time until)
 
 /* --- The beginning -------------------------------------------------------- */
 
-static bool
-has_class(const struct controller *c, const char *name)
-{
-    size_t i;
-    const json_t *class;
-    json_array_foreach(c->configuration.everflow.classes, i, class)
-    {
-        if (json_is_string(class) && !strcmp(json_string_value(class), name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void
 copy_pauses(struct rdma *r, int64_t duration_s)
 {
@@ -211,10 +197,10 @@ begin(struct rdma *r, const json_t *options, struct ef_error *err)
     r->losses = rdma_losses_create(r->c->topology.document);
     r->poll = trace_poll_start(r->c, &spec);
     diagnosis_progress(r->d, "looking at pauses, NAKs and congestion notifications since %lld s", (long long) last_s);
-    if (!has_class(r->c, "pfc")) {
+    if (!everflow_has_class(&r->c->configuration.everflow, "pfc")) {
         copy_pauses(r, duration_s);
     }
-    if (!has_class(r->c, "rdma_nack")) {
+    if (!everflow_has_class(&r->c->configuration.everflow, "rdma_nack")) {
         diagnosis_progress(r->d, "NAKs are not copied: the configuration's classes lack rdma_nack");
     }
     return 0;
