@@ -149,9 +149,15 @@ collection_gap_note(struct collection_gap *g, int64_t first, int64_t second, int
 }
 
 static bool
+is_after(struct ef_time at, struct ef_time since)
+{
+    return at.ns && !ef_time_before(at, since);
+}
+
+static bool
 grew_after(const struct collection_gap *g, struct ef_time since)
 {
-    return g->last.ns && !ef_time_before(g->last, since);
+    return is_after(g->last, since);
 }
 
 /* --- Answers ----------------------------------------------------------------- */
@@ -343,47 +349,24 @@ collection_is_doubtful(const struct collection *o, const char *analyzer, const c
 }
 
 bool
-collection_counts(const struct collection *o, const char *switch_name, int64_t *gathered, int64_t *made)
+collection_tell(const struct collection *o, const char *switch_name, struct ef_time since, struct collection_told *told)
 {
     for (size_t i = 0; o && i < o->n_switches; i++) {
         const struct collected *s = o->switches[i];
         if (!strcmp(s->name, switch_name)) {
-            *made = s->uplink.first;
-            *gathered = s->heard;
+            *told = (struct collection_told){
+                .gathered = s->heard,
+                .made = s->uplink.first,
+                .missed = s->uplink.first - s->uplink.second,
+                .most_missed = largest_recent(&s->uplink, COLLECTION_WINDOW),
+                .lost = EF_MAX(s->sequence.lost, s->uplink.lost),
+                .is_looked = is_after(o->whole[0], since),
+                .is_heard = is_after(s->heard_after, since),
+            };
             return s->uplink.n;
         }
     }
     return false;
-}
-
-bool
-collection_looked_since(const struct collection *o, struct ef_time since)
-{
-    return o && o->whole[0].ns && !ef_time_before(o->whole[0], since);
-}
-
-bool
-collection_heard_since(const struct collection *o, const char *switch_name, struct ef_time since)
-{
-    for (size_t i = 0; o && i < o->n_switches; i++) {
-        const struct collected *s = o->switches[i];
-        if (!strcmp(s->name, switch_name)) {
-            return s->heard_after.ns && !ef_time_before(s->heard_after, since);
-        }
-    }
-    return false;
-}
-
-int64_t
-collection_lost(const struct collection *o, const char *switch_name)
-{
-    for (size_t i = 0; o && i < o->n_switches; i++) {
-        const struct collected *s = o->switches[i];
-        if (!strcmp(s->name, switch_name)) {
-            return EF_MAX(s->sequence.lost, s->uplink.lost);
-        }
-    }
-    return 0;
 }
 
 static void

@@ -39,17 +39,20 @@ void collection_follow_switches(struct collection *collection);
 bool collection_is_doubtful(const struct collection *collection, const char *analyzer, const char *switch_name,
                             struct ef_time since);
 
-/* How many copies of the switch reshufflers got, and how many it made as it says itself
- * (some seconds late), as they were last. False: not known. */
-bool collection_counts(const struct collection *collection, const char *switch_name, int64_t *gathered, int64_t *made);
+/* What is told of a switch's copies. */
+struct collection_told {
+    int64_t gathered;    /* Copies that reshufflers got, at the last look. */
+    int64_t made;        /* How many it made, as it says itself: so many or more, some seconds ago. */
+    int64_t missed;      /* made - gathered; negative while it is late. */
+    int64_t most_missed; /* The most that was so in the last 8 s. */
+    int64_t lost;        /* On the way to reshufflers since the controller began, as far as is known. */
+    bool is_looked;      /* There were two looks after `since`, half a second apart; */
+    bool is_heard;       /* between looks after it some copies came. */
+};
 
-/* Whether there were two looks after `since` (monotonic), half a second apart; and whether
- * between looks after it some copies of the switch came. */
-bool collection_looked_since(const struct collection *collection, struct ef_time since);
-bool collection_heard_since(const struct collection *collection, const char *switch_name, struct ef_time since);
-
-/* How many of its copies were lost on the way to reshufflers since the controller began, as far as is known. */
-int64_t collection_lost(const struct collection *collection, const char *switch_name);
+/* Tells it, as of `since` (monotonic). False: not known. */
+bool collection_tell(const struct collection *collection, const char *switch_name, struct ef_time since,
+                     struct collection_told *told);
 
 /* [{"analyzer" | "switch", "lost", "last_s_ago"}] of those that lost some, a new reference. */
 json_t *collection_show(const struct collection *collection);

@@ -133,7 +133,7 @@ on_wait(evutil_socket_t fd, short what, void *ctx)
 static bool
 asks_about_next(struct drop *a)
 {
-    if (!a->pattern.next || a->pattern.seen[DROP_ALIVE].passed || a->pattern.beyond_link) {
+    if (!a->pattern.next || a->pattern.beyond_link || drop_pattern_next_is_seen(&a->pattern)) {
         return false;
     }
     enum drop_heard heard = drop_witnesses_ask(&a->witnesses, a->c->collection, a->pattern.next);

@@ -381,6 +381,16 @@ drop_pattern_unknown(const struct drop_pattern *p)
     return n;
 }
 
+bool
+drop_pattern_next_is_seen(const struct drop_pattern *p)
+{
+    unsigned n = p->seen[DROP_ALIVE].passed;
+    for (int i = 0; i < DROP_LINK; i++) {
+        n += p->seen[i].passed_next;
+    }
+    return n;
+}
+
 /* --- In words ------------------------------------------------------------- */
 
 struct text {

@@ -112,6 +112,9 @@ void drop_pattern_solve(struct drop_pattern *p);
  * than is dropped. */
 unsigned drop_pattern_unknown(const struct drop_pattern *p);
 
+/* Some probe was seen at the next switch: its copies arrive. */
+bool drop_pattern_next_is_seen(const struct drop_pattern *p);
+
 /* "all packets", "TCP packets from 10.1.0.0/24 to 10.4.0.12 port 443". */
 void drop_pattern_text(const struct drop_pattern *p, char *text, size_t size);
 

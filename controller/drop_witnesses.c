@@ -6,9 +6,11 @@
 
 #include <string.h>
 
-#include "controller/collection.h"
-
-enum { FEW_LOST = 3, LOSSY_PART = 20 }; /* One of so many that came is lost. */
+enum {
+    ON_THE_WAY = 1, /* Copies. */
+    FEW_LOST = 3,
+    LOSSY_PART = 20, /* One of so many that came is lost. */
+};
 
 void
 drop_witnesses_begin(struct drop_witnesses *w, const struct collection *collection, const struct fabric_map *map,
@@ -21,26 +23,30 @@ drop_witnesses_begin(struct drop_witnesses *w, const struct collection *collecti
     for (size_t i = 0; i < n; i++) {
         struct drop_witness *one = &w->list[w->n];
         one->name = names[i];
-        one->lost = collection_lost(collection, one->name);
-        w->n += collection_counts(collection, one->name, &one->gathered, &one->made);
+        w->n += collection_tell(collection, one->name, w->since, &one->before);
     }
+}
+
+/* What it says that it made is seconds old: copies from before, that came, may be told of
+ * only now. Those are not missed more than were before. */
+enum drop_heard
+drop_witness_judge(const struct collection_told *before, const struct collection_told *now)
+{
+    int64_t came = now->gathered - before->gathered, lost = now->lost - before->lost;
+    /* What the first look finds may be from before. */
+    return now->is_heard && lost >= FEW_LOST && lost * LOSSY_PART >= came     ? DROP_WITNESS_LOSSY
+           : now->is_heard                                                    ? DROP_WITNESS_HEARD
+           : now->is_looked && now->missed > before->most_missed + ON_THE_WAY ? DROP_WITNESS_LOST
+                                                                              : DROP_WITNESS_SILENT;
 }
 
 enum drop_heard
 drop_witnesses_ask(const struct drop_witnesses *w, const struct collection *collection, const char *name)
 {
-    int64_t gathered, made;
+    struct collection_told now;
     for (size_t i = 0; i < w->n; i++) {
-        const struct drop_witness *one = &w->list[i];
-        if (!strcmp(one->name, name) && collection_counts(collection, name, &gathered, &made)) {
-            int64_t came = gathered - one->gathered, lost = collection_lost(collection, name) - one->lost;
-            /* What the first look finds may be from before. */
-            bool is_heard = collection_heard_since(collection, name, w->since);
-            bool is_known = is_heard || collection_looked_since(collection, w->since);
-            return is_heard && lost >= FEW_LOST && lost * LOSSY_PART >= came ? DROP_WITNESS_LOSSY
-                   : is_heard                                                ? DROP_WITNESS_HEARD
-                   : is_known && made != one->made                           ? DROP_WITNESS_LOST
-                                                                             : DROP_WITNESS_SILENT;
+        if (!strcmp(w->list[i].name, name) && collection_tell(collection, name, w->since, &now)) {
+            return drop_witness_judge(&w->list[i].before, &now);
         }
     }
     return DROP_WITNESS_UNKNOWN;

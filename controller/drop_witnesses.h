@@ -12,12 +12,10 @@
 #define CONTROLLER_DROP_WITNESSES_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/time.h"
+#include "controller/collection.h"
 #include "controller/fabric_map.h"
-
-struct collection;
 
 enum drop_heard {
     DROP_WITNESS_HEARD,   /* Its copies arrive. */
@@ -30,7 +28,7 @@ enum drop_heard {
 struct drop_witnesses {
     struct drop_witness {
         const char *name;
-        int64_t gathered, made, lost; /* Copies, in all. */
+        struct collection_told before;
     } list[FABRIC_MAP_NEXT];
     size_t n;
     struct ef_time since; /* Monotonic. */
@@ -39,6 +37,9 @@ struct drop_witnesses {
 /* All neighbours of `at`. */
 void drop_witnesses_begin(struct drop_witnesses *w, const struct collection *collection, const struct fabric_map *map,
                           const char *at);
+
+/* What that says, by what was told of a switch's copies before and is now; for tests, too. */
+enum drop_heard drop_witness_judge(const struct collection_told *before, const struct collection_told *now);
 
 /* What is heard of one since it began. */
 enum drop_heard drop_witnesses_ask(const struct drop_witnesses *w, const struct collection *collection,

@@ -188,9 +188,9 @@ look_at_switch(struct switch_watch *w, size_t i, json_t *failed)
     struct watched_switch *s = &w->switches[i];
     const char *name = managed_switch_name(managed);
     struct ef_time now = ef_time_mono();
-    int64_t copies, made;
-    bool is_known = collection_counts(w->controller->collection, name, &copies, &made), is_first = !s->n_looks;
-    bool is_new = is_known && note_copies(s, copies, now);
+    struct collection_told told;
+    bool is_known = collection_tell(w->controller->collection, name, now, &told), is_first = !s->n_looks;
+    bool is_new = is_known && note_copies(s, told.gathered, now);
     bool is_silent = is_known && !is_new && has_silence(s, now);
     /* An alert of the controller before us is over when we have seen so, not when we have seen nothing yet. */
     bool is_doubtful = alerts_active(w->controller->alerts, "switch", name) && (!is_new || is_first);

@@ -187,9 +187,9 @@ for i in range(int(sys.argv[3])):
         api status | jq -e '.watchers.unsettled > 0' >/dev/null
     }
     wait_until 60 flap
+    wait_until 30 alert_is '[.alerts[] | select(.kind == "link")] | length == 1'
     wait_until 30 idle
     active | jq -e '[.alerts[] | select(.kind == "drop" or .kind == "loop")] == []'
-    active | jq -e '[.alerts[] | select(.kind == "link")] | length == 1'
 }
 
 @test "that nothing is dropped is said only of probes that were seen" {

@@ -16,6 +16,7 @@
 
 #include "controller/alerts.h"
 #include "controller/collection.h"
+#include "controller/drop_witnesses.h"
 #include "controller/loop_app.h"
 #include "controller/probe_budget.h"
 #include "controller/statistics.h"
@@ -166,6 +167,33 @@ who_begins_anew_is_doubted(void **state)
     assert_false(note(&g, 10, 10, 10, 0));
 }
 
+static void
+a_witness_is_heard_by_what_comes_later(void **state)
+{
+    /* Of 500 copies 480 came; it last told 4 s ago, of 300. */
+    const struct collection_told before = {.gathered = 480, .made = 300, .missed = -180, .most_missed = 20};
+    struct collection_told now = before;
+    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_SILENT);
+    now.is_looked = true;
+    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_SILENT);
+    now.made = 500; /* What it tells now was made before. */
+    now.missed = 20;
+    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_SILENT);
+    now.made = 560; /* That not. */
+    now.missed = 80;
+    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_LOST);
+    now.is_looked = false;
+    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_SILENT);
+    now = before;
+    now.gathered = 540;
+    now.is_heard = true;
+    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_HEARD);
+    now.lost = 3;
+    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_LOSSY);
+    now.gathered = 580;
+    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_HEARD);
+}
+
 /* --- What probes may cost ---------------------------------------------------- */
 
 static void
@@ -264,6 +292,7 @@ main(void)
         cmocka_unit_test(equal_counters_raise_no_doubt),
         cmocka_unit_test(a_counter_that_is_told_late_raises_no_doubt),
         cmocka_unit_test(who_begins_anew_is_doubted),
+        cmocka_unit_test(a_witness_is_heard_by_what_comes_later),
         cmocka_unit_test(probes_stay_within_the_budget),
         cmocka_unit_test(wilson_intervals_are_right),
         cmocka_unit_test(a_cause_explains_what_it_touches),
