@@ -172,26 +172,26 @@ a_witness_is_heard_by_what_comes_later(void **state)
 {
     /* Of 500 copies 480 came; it last told 4 s ago, of 300. */
     const struct collection_told before = {.gathered = 480, .made = 300, .missed = -180, .most_missed = 20};
-    struct collection_told now = before;
-    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_SILENT);
-    now.is_looked = true;
-    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_SILENT);
-    now.made = 500; /* What it tells now was made before. */
-    now.missed = 20;
-    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_SILENT);
-    now.made = 560; /* That not. */
-    now.missed = 80;
-    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_LOST);
-    now.is_looked = false;
-    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_SILENT);
-    now = before;
-    now.gathered = 540;
-    now.is_heard = true;
-    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_HEARD);
-    now.lost = 3;
-    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_LOSSY);
-    now.gathered = 580;
-    assert_int_equal(drop_witness_judge(&before, &now), DROP_WITNESS_HEARD);
+    struct collection_told later = before;
+    assert_int_equal(drop_witness_judge(&before, &later), DROP_WITNESS_SILENT);
+    later.is_looked = true;
+    assert_int_equal(drop_witness_judge(&before, &later), DROP_WITNESS_SILENT);
+    later.made = 500; /* What it tells now was made before. */
+    later.missed = 20;
+    assert_int_equal(drop_witness_judge(&before, &later), DROP_WITNESS_SILENT);
+    later.made = 560; /* That not. */
+    later.missed = 80;
+    assert_int_equal(drop_witness_judge(&before, &later), DROP_WITNESS_LOST);
+    later.is_looked = false;
+    assert_int_equal(drop_witness_judge(&before, &later), DROP_WITNESS_SILENT);
+    later = before;
+    later.gathered = 540;
+    later.is_heard = true;
+    assert_int_equal(drop_witness_judge(&before, &later), DROP_WITNESS_HEARD);
+    later.lost = 3;
+    assert_int_equal(drop_witness_judge(&before, &later), DROP_WITNESS_LOSSY);
+    later.gathered = 580;
+    assert_int_equal(drop_witness_judge(&before, &later), DROP_WITNESS_HEARD);
 }
 
 /* --- What probes may cost ---------------------------------------------------- */
