@@ -12,16 +12,8 @@ export EF_SOURCE EF_BUILD EF_OVS_PREFIX
 . "$EF_SOURCE/utilities/demo.sh"
 # shellcheck source=test/system/jq.bash
 . "$EF_SOURCE/test/system/jq.bash"
-
-# wait_until SECONDS COMMAND...: tries it until it succeeds.
-wait_until() {
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        [ $SECONDS -lt $end ] || { echo "gave up waiting for: $*" >&2; return 1; }
-        read -rt 0.1 <> <(:) || :
-    done
-}
+# shellcheck source=test/system/wait.bash
+. "$EF_SOURCE/test/system/wait.bash"
 
 # suite_begin FABRIC PORT ARGUMENT...: a fabric and the whole suite over it.
 suite_begin() {

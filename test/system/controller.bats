@@ -4,6 +4,7 @@
 # analyzers that read captures, and fake ones that misbehave.
 
 load jq
+load wait
 
 EF_SOURCE=${EF_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 EF_BUILD=${EF_BUILD:-$EF_SOURCE/_build}
@@ -21,16 +22,6 @@ teardown() {
     local file
     for file in "$BATS_TEST_TMPDIR"/*.pid; do
         [ ! -f "$file" ] || kill_daemon "$(basename "$file" .pid)" KILL
-    done
-}
-
-# wait_until SECONDS COMMAND...: tries it until it succeeds.
-wait_until() {
-    local end=$((SECONDS + $1 + 1))
-    shift
-    until "$@"; do
-        [ $SECONDS -lt $end ] || { echo "gave up waiting for: $*" >&2; return 1; }
-        read -rt 0.05 <> <(:) || :
     done
 }
 

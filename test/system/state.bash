@@ -8,16 +8,8 @@ EF_OVS_PREFIX=${EF_OVS_PREFIX:-$EF_BUILD/ovs/install}
 SWITCHES=()
 # shellcheck source=test/system/jq.bash
 . "$EF_SOURCE/test/system/jq.bash"
-
-# wait_until SECONDS COMMAND...: tries it until it succeeds.
-wait_until() {
-    local end=$((${EPOCHREALTIME/[.,]/} + $1 * 1000000))
-    shift
-    until "$@" 2>/dev/null; do
-        [ "${EPOCHREALTIME/[.,]/}" -lt $end ] || { echo "gave up waiting for: $*" >&2; return 1; }
-        read -rt 0.05 <> <(:) || :
-    done
-}
+# shellcheck source=test/system/wait.bash
+. "$EF_SOURCE/test/system/wait.bash"
 
 gone() {
     local state
