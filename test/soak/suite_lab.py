@@ -220,7 +220,9 @@ class Lab:
 
     def write_configuration(self):
         names = (*self.reals, self.hollow)
-        topology = {"name": "t", "vip": "10.255.255.1", "hosts": [], "switches": [
+        hosts = [{"name": f"h{i + 1}", "role": "host", "address": f"10.1.{i}.11", "switch": name, "port": 1}
+                 for i, name in enumerate(self.reals)]
+        topology = {"name": "t", "vip": "10.255.255.1", "hosts": hosts, "switches": [
             {"name": name, "role": "leaf", "loopback": f"10.255.0.{i + 1}", "ovsdb": f"unix:{self.socket_of(name)}",
              "ports": [{"number": 1, "name": "to-peer", "peer": {"node": names[0], "port": 9}}] if name == self.hollow
              else []} for i, name in enumerate(names)]}
@@ -231,7 +233,8 @@ class Lab:
                 "listen": f"unix:{self.socket_of(name)}", "topology": "topology.json",
                 "analyzers": [{"name": "a1", "url": f"unix:{self.socket_of('a1')}"}],
                 "reshufflers": [{"name": "r1", "url": f"unix:{self.socket_of('r1')}"}],
-                "everflow": {"targets": ["10.255.255.1"], "encap": "erspan3", "classes": ["tcp_syn", "debug"]},
+                "everflow": {"targets": ["10.255.255.1"], "encap": "erspan3", "classes": ["tcp_syn", "debug"],
+                             "edge_ports": "hosts"},
                 "database": [f"unix:{self.socket_of(n)}" for n in self.nodes]}
             with open(f"{self.directory}/{name}.json", "w", encoding="ascii") as file:
                 json.dump(document, file)

@@ -15,5 +15,5 @@ EF_OVS_PREFIX=${EF_OVS_PREFIX:-$EF_BUILD/ovs/install}
         return 1
     }
     cut -c1-300 "$BATS_TEST_TMPDIR/tap" | sed -n 's/^# */# /p' >&3
-    [ "$(grep -c '^ok ' "$BATS_TEST_TMPDIR/tap")" = 4 ]
+    [ "$(grep -c '^ok ' "$BATS_TEST_TMPDIR/tap")" = 6 ]
 }
