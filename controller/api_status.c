@@ -2,7 +2,6 @@
 /* GET /v1/topology, /v1/switches, /v1/status and /metrics. */
 #include <config.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "controller/alerts.h"
@@ -22,11 +21,6 @@ get_topology(struct ef_http_request *req, void *ctx)
 
 /* --- Those that wait for the peers ---------------------------------------- */
 
-struct waiting {
-    struct controller *controller;
-    struct ef_http_request *http;
-};
-
 static double
 uptime_s(const struct controller *c)
 {
@@ -34,11 +28,10 @@ uptime_s(const struct controller *c)
 }
 
 static void
-reply_status(void *ctx, json_t *analyzers, json_t *reshufflers)
+reply_status(void *ctx, void *request, json_t *analyzers, json_t *reshufflers)
 {
-    struct waiting *w = ctx;
-    struct controller *c = w->controller;
-    ef_http_reply_json(w->http, 200,
+    struct controller *c = ctx;
+    ef_http_reply_json(request, 200,
                        json_pack("{s:s, s:s, s:f, s:{s:I, s:I}, s:O, s:O, s:{s:I, s:I, s:I}, s:o, s:o, s:o, s:o, s:o}",
                                  "role", "controller", "version", PACKAGE_VERSION, "uptime_s", uptime_s(c), "switches",
                                  "total", (json_int_t) c->n_switches, "configured",
@@ -48,7 +41,6 @@ reply_status(void *ctx, json_t *analyzers, json_t *reshufflers)
                                  (json_int_t) c->counters.incomplete, "state", state_show(c->state), "watchers",
                                  watchers_show(c->watchers), "link_watch", link_watch_show(c->link_watch), "access",
                                  access_show(c->access), "webhooks", webhooks_show(c->webhooks)));
-    free(w);
 }
 
 /* What the reshufflers collected of the switch with this address, together; no
@@ -75,10 +67,9 @@ collected(const json_t *reshufflers, const char *address)
 }
 
 static void
-reply_switches(void *ctx, json_t *analyzers, json_t *reshufflers)
+reply_switches(void *ctx, void *request, json_t *analyzers, json_t *reshufflers)
 {
-    struct waiting *w = ctx;
-    struct controller *c = w->controller;
+    struct controller *c = ctx;
     json_t *list = json_array();
     for (size_t i = 0; i < c->n_switches; i++) {
         json_t *shown = managed_switch_show(c->switches[i]);
@@ -86,8 +77,7 @@ reply_switches(void *ctx, json_t *analyzers, json_t *reshufflers)
         json_object_set_new(shown, "collected", collected(reshufflers, address ? address : ""));
         json_array_append_new(list, shown);
     }
-    ef_http_reply_json(w->http, 200, json_pack("{s:o}", "switches", list));
-    free(w);
+    ef_http_reply_json(request, 200, json_pack("{s:o}", "switches", list));
 }
 
 static void
@@ -208,10 +198,9 @@ add_state(struct ef_metrics *m, const struct controller *c)
 }
 
 static void
-reply_metrics(void *ctx, json_t *analyzers, json_t *reshufflers)
+reply_metrics(void *ctx, void *request, json_t *analyzers, json_t *reshufflers)
 {
-    struct waiting *w = ctx;
-    struct controller *c = w->controller;
+    struct controller *c = ctx;
     struct ef_metrics m;
     ef_metrics_init(&m);
     ef_metrics_single(&m, "everflow_uptime_seconds", "gauge", "time since the start", uptime_s(c));
@@ -228,37 +217,28 @@ reply_metrics(void *ctx, json_t *analyzers, json_t *reshufflers)
     add_http(&m, c);
     add_alerts(&m, c);
     add_state(&m, c);
-    ef_metrics_reply(&m, w->http);
-    free(w);
-}
-
-static void
-poll_then(struct controller *c, struct ef_http_request *req, peer_poll_done *reply)
-{
-    struct waiting *w = malloc(sizeof *w);
-    if (!w) {
-        abort(); /* Control path. */
-    }
-    *w = (struct waiting){c, req};
-    peer_poll_start(c->base, &c->configuration, reply, w);
+    ef_metrics_reply(&m, request);
 }
 
 static void
 get_switches(struct ef_http_request *req, void *ctx)
 {
-    poll_then(ctx, req, reply_switches);
+    struct controller *c = ctx;
+    peer_polls_start(c->peer_polls, reply_switches, req);
 }
 
 static void
 get_status(struct ef_http_request *req, void *ctx)
 {
-    poll_then(ctx, req, reply_status);
+    struct controller *c = ctx;
+    peer_polls_start(c->peer_polls, reply_status, req);
 }
 
 static void
 get_metrics(struct ef_http_request *req, void *ctx)
 {
-    poll_then(ctx, req, reply_metrics);
+    struct controller *c = ctx;
+    peer_polls_start(c->peer_polls, reply_metrics, req);
 }
 
 void

@@ -24,6 +24,7 @@ struct webhooks;
 struct collection;
 struct diagnoses;
 struct diagnoses_kept;
+struct peer_polls;
 struct probe_orders;
 struct switch_watch;
 struct drift_watch;
@@ -47,6 +48,7 @@ struct controller {
     struct state_store *state; /* What must not be forgotten; and who is active. */
     struct access_control *access;
     struct topology_push *push;
+    struct peer_polls *peer_polls;
     struct probe_orders *probes;
     struct alerts *alerts;
     struct alerts_kept *alerts_kept;

@@ -26,6 +26,7 @@
 #include "controller/drift_watch.h"
 #include "controller/ecmp_watch.h"
 #include "controller/link_watch.h"
+#include "controller/peer_poll.h"
 #include "controller/probe_orders.h"
 #include "controller/rdma_watch.h"
 #include "controller/rule_sets.h"
@@ -252,6 +253,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
     probe_budget_init(&c->probe_budget, (unsigned) c->configuration.watchers.orders,
                       (unsigned) c->configuration.watchers.probes_per_s, c->started);
     api_diagnoses_add(c);
+    c->peer_polls = peer_polls_create(c->base, &c->configuration, c);
     api_status_add(c);
     api_switches_add(c);
     c->counter_keeper = counter_keeper_create(c);
@@ -286,6 +288,7 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
 static void
 stop(struct controller *c, struct ef_control *control)
 {
+    peer_polls_destroy(c->peer_polls); /* Replies by it, so that no request is left over. */
     ef_http_server_destroy(c->http);
     api_debug_stop(c->debug);
     watchers_stop(c->watchers);

@@ -2,9 +2,11 @@
 /* Asks analyzers and reshufflers for their /v1/status, all at once, and tells
  * when all have answered or had 2 s to do so.
  *
- *     peer_poll_start(base, &configuration, done, ctx);
+ *     polls = peer_polls_create(base, &configuration, ctx);
+ *     peer_polls_start(polls, done, request); // As often as one likes, also at the same time.
+ *     peer_polls_destroy(polls);              // Before the event base's end.
  *
- *     static void done(void *ctx, json_t *analyzers, json_t *reshufflers)
+ *     static void done(void *ctx, void *request, json_t *analyzers, json_t *reshufflers)
  *
  * Each array (borrowed) has an object for each peer, in the configuration's
  * order: {"name", "url", "state": "up"} and what its own status says, or
@@ -17,12 +19,17 @@
 #include "controller/configuration.h"
 
 struct event_base;
+struct peer_polls;
 
-typedef void peer_poll_done(void *ctx, json_t *analyzers, json_t *reshufflers);
+typedef void peer_poll_done(void *ctx, void *request, json_t *analyzers, json_t *reshufflers);
 
-/* `done` is called exactly once, from the event loop; `ctx` must live until
- * then (the loop may end before, then it is not called). */
-void peer_poll_start(struct event_base *base, const struct configuration *configuration, peer_poll_done *done,
-                     void *ctx);
+/* The configuration is borrowed. */
+struct peer_polls *peer_polls_create(struct event_base *base, const struct configuration *configuration, void *ctx);
+
+/* `done` is called exactly once: from the event loop, or when the polls are destroyed. */
+void peer_polls_start(struct peer_polls *polls, peer_poll_done *done, void *request);
+
+/* Ends those that are not over: peers that have not answered are "down" then. NULL is fine. */
+void peer_polls_destroy(struct peer_polls *polls);
 
 #endif

@@ -114,4 +114,9 @@ TESTS += test/unit/controller/test_configuration
 test_unit_controller_test_configuration_SOURCES = test/unit/controller/test_configuration.c
 test_unit_controller_test_configuration_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_controller_test_configuration_LDADD = controller/libcontroller.a $(EF_TEST_LDADD)
+check_PROGRAMS += test/unit/controller/test_peer_poll
+TESTS += test/unit/controller/test_peer_poll
+test_unit_controller_test_peer_poll_SOURCES = test/unit/controller/test_peer_poll.c
+test_unit_controller_test_peer_poll_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_controller_test_peer_poll_LDADD = controller/libcontroller.a $(EF_TEST_LDADD) -lm
 endif
