@@ -18,6 +18,9 @@ enum {
     TOLERANCE = 1,         /* Copies: one that is just on its way. */
     SHORT_WINDOW = 4,
     DELAYED_STEPS = 3, /* How uneven the delay of statistics is, in EVERY_MS. */
+    BEFORE_MS = 4000,  /* What is outstanding usually, the seconds before tell. */
+    FEW_MISSING = 3,
+    MISSING_PART = 20, /* One of so many that were sent is missing: less makes no difference. */
 };
 
 /* What reshufflers miss of a switch's copies. */
@@ -30,12 +33,13 @@ struct holes {
 /* What is known of a switch's copies. */
 struct collected {
     char *name;
-    struct collection_gap inside; /* Reshufflers to analyzers, of its copies. */
-    struct collection_gap uplink; /* It to reshufflers, by what it says that it made. */
-    struct holes sequence;        /* The same, by the copies' numbers. */
-    int64_t heard;                /* Copies at reshufflers, */
-    struct ef_time last_heard;    /* when it was seen that some came, */
-    struct ef_time heard_after;   /* and these came later than this; monotonic. */
+    struct collection_gap inside;  /* Reshufflers to analyzers, of its copies. */
+    struct collection_gap uplink;  /* It to reshufflers, by what it says that it made. */
+    struct holes sequence;         /* The same, by the copies' numbers, */
+    struct collection_gap numbers; /* and as a difference. */
+    int64_t heard;                 /* Copies at reshufflers, */
+    struct ef_time last_heard;     /* when it was seen that some came, */
+    struct ef_time heard_after;    /* and these came later than this; monotonic. */
 };
 
 struct collection {
@@ -122,7 +126,7 @@ largest_recent(const struct collection_gap *g, unsigned window)
 {
     int64_t most = INT64_MIN;
     for (unsigned i = 1; i <= EF_MIN(g->n, window); i++) {
-        most = EF_MAX(most, g->recent[(g->n - i) % COLLECTION_WINDOW]);
+        most = EF_MAX(most, g->looks[(g->n - i) % COLLECTION_LOOKS].gap);
     }
     return most;
 }
@@ -145,7 +149,25 @@ collection_gap_note(struct collection_gap *g, int64_t first, int64_t second, int
     }
     g->first = first;
     g->second = second;
-    g->recent[g->n++ % COLLECTION_WINDOW] = gap;
+    g->looks[g->n++ % COLLECTION_LOOKS] = (struct collection_look){now, first, gap};
+}
+
+bool
+collection_gap_explains(const struct collection_gap *g, struct ef_time since, unsigned n)
+{
+    struct ef_time from = ef_time_add_ms(since, -BEFORE_MS);
+    int64_t outstanding = INT64_MAX, usual = INT64_MAX, sent = 0;
+    for (unsigned i = 1; i <= EF_MIN(g->n, (unsigned) COLLECTION_LOOKS); i++) {
+        const struct collection_look *look = &g->looks[(g->n - i) % COLLECTION_LOOKS];
+        if (ef_time_before(look->at, from)) {
+            break;
+        }
+        outstanding = i <= 2 ? EF_MIN(outstanding, look->gap) : outstanding; /* Once it may be on its way. */
+        usual = EF_MIN(usual, look->gap);
+        sent = g->first - look->first;
+    }
+    int64_t missing = outstanding - usual;
+    return missing >= FEW_MISSING && missing >= n / 2 && missing * MISSING_PART >= sent;
 }
 
 static bool
@@ -242,6 +264,7 @@ note_switch(struct collection *o, size_t i, const json_t *received, struct ef_ti
         collection_gap_note(&s->uplink, made, gathered, STATISTICS_MS, now);
     }
     note_holes(&s->sequence, json_integer_value(json_object_get(o->holes, address)), now);
+    collection_gap_note(&s->numbers, gathered + s->sequence.lost, gathered, 0, now);
 }
 
 static void
@@ -328,24 +351,44 @@ on_timer(evutil_socket_t fd, short what, void *ctx)
 
 /* --- Asking ------------------------------------------------------------------ */
 
-bool
-collection_is_doubtful(const struct collection *o, const char *analyzer, const char *switch_name, struct ef_time since)
+/* What is known of the way of copies to a switch's traces. */
+struct doubts {
+    bool is_lost, is_heard; /* Copies of the switch: some were lost behind reshufflers, some came to them. */
+    bool is_sure;           /* They get lost before. */
+};
+
+static struct doubts
+doubts_of(const struct collection *o, const char *switch_name, struct ef_time since, unsigned n)
 {
-    const struct controller *c = o ? o->controller : NULL;
-    bool analyzer_lost = false, switch_lost = false, uplink_lost = false, is_heard = false;
-    for (size_t i = 0; o && i < c->configuration.n_analyzers; i++) {
-        analyzer_lost = analyzer_lost ||
-                        (!strcmp(c->configuration.analyzers[i].name, analyzer) && grew_after(&o->analyzers[i], since));
-    }
-    for (size_t i = 0; o && i < o->n_switches; i++) {
+    struct doubts doubts = {0};
+    for (size_t i = 0; i < o->n_switches; i++) {
         const struct collected *s = o->switches[i];
-        if (!strcmp(s->name, switch_name) || !strcmp(node_of(&c->topology, i)->loopback, switch_name)) {
-            switch_lost = grew_after(&s->inside, since);
-            uplink_lost = grew_after(&s->uplink, since);
-            is_heard = !ef_time_before(s->last_heard, since);
+        if (!strcmp(s->name, switch_name) || !strcmp(node_of(&o->controller->topology, i)->loopback, switch_name)) {
+            doubts.is_lost = grew_after(&s->inside, since);
+            doubts.is_heard = !ef_time_before(s->last_heard, since);
+            doubts.is_sure = grew_after(&s->uplink, since) || collection_gap_explains(&s->numbers, since, n);
         }
     }
-    return uplink_lost || (o && grew_after(&o->all, since) && analyzer_lost && (switch_lost || !is_heard));
+    return doubts;
+}
+
+bool
+collection_is_doubtful(const struct collection *o, const char *analyzer, const char *switch_name, struct ef_time since,
+                       unsigned n)
+{
+    if (!o) {
+        return false;
+    }
+    struct doubts doubts = doubts_of(o, switch_name, since, n);
+    bool is_lost = false, is_missing = false;
+    for (size_t i = 0; i < o->controller->configuration.n_analyzers; i++) {
+        if (!strcmp(o->controller->configuration.analyzers[i].name, analyzer)) {
+            is_lost = grew_after(&o->analyzers[i], since);
+            is_missing = collection_gap_explains(&o->analyzers[i], since, n);
+        }
+    }
+    bool may_be_its = grew_after(&o->all, since) && is_lost && (doubts.is_lost || !doubts.is_heard);
+    return doubts.is_sure || is_missing || may_be_its;
 }
 
 bool

@@ -10,8 +10,12 @@
  * together, what a switch made and the reshufflers got. Where a difference grows,
  * copies are being lost:
  *
- *     if (collection_is_doubtful(c->collection, "analyzer1", "leaf4", since))
- *         that no copy of leaf4 is in a trace of analyzer1 says nothing.
+ *     if (collection_is_doubtful(c->collection, "analyzer1", "leaf4", since, 60))
+ *         that no copy of leaf4 is in 60 traces of analyzer1 says nothing.
+ *
+ * Copies that stand in a queue for seconds are as bad as lost ones while they do: traces end
+ * without them. So what is still outstanding counts as well, if it is as much as is to be explained, and a
+ * part of all that was sent meanwhile that matters.
  *
  * The counters are read in the order in which copies pass, so that one that was
  * counted first has had time to be counted again; a difference that is no more than
@@ -33,11 +37,11 @@ void collection_stop(struct collection *collection); /* NULL is fine. */
 /* The controller's switches are others: those that are there still keep what is known of them. NULL is fine. */
 void collection_follow_switches(struct collection *collection);
 
-/* Whether copies of the switch (name or address) for the analyzer were lost after
- * `since` (monotonic), or may have been: the analyzer lost some, and nothing at all came
- * of the switch. False if `collection` is NULL. */
+/* Whether copies of the switch (name or address) for the analyzer were lost or late after
+ * `since` (monotonic), or may have been, so that `n` traces lack one: the analyzer lost some, and
+ * nothing at all came of the switch, or so many that it may be all of them. False if `collection` is NULL. */
 bool collection_is_doubtful(const struct collection *collection, const char *analyzer, const char *switch_name,
-                            struct ef_time since);
+                            struct ef_time since, unsigned n);
 
 /* What is told of a switch's copies. */
 struct collection_told {
@@ -59,22 +63,29 @@ json_t *collection_show(const struct collection *collection);
 
 /* --- One difference, for the tests, too -------------------------------------- */
 
-enum { COLLECTION_WINDOW = 16 };
+enum { COLLECTION_WINDOW = 16, COLLECTION_LOOKS = 64 };
 
 /* Of two counters that should be the same in the end. */
 struct collection_gap {
-    int64_t first, second;             /* As they were last. */
-    int64_t recent[COLLECTION_WINDOW]; /* The last differences. */
-    unsigned n;                        /* So many were noted. */
-    int64_t lost;                      /* By how much it grew in all. */
-    int64_t step;                      /* By how much the second counter grows from note to note. */
-    struct ef_time learn_until;        /* Until then growth is no loss: the first counter is told with delay. */
-    struct ef_time last;               /* Monotonic: when it grew last; 0: never. */
+    int64_t first, second; /* As they were last. */
+    struct collection_look {
+        struct ef_time at; /* Monotonic. */
+        int64_t first, gap;
+    } looks[COLLECTION_LOOKS];  /* The last ones, a ring. */
+    unsigned n;                 /* So many were noted. */
+    int64_t lost;               /* By how much it grew in all. */
+    int64_t step;               /* By how much the second counter grows from note to note. */
+    struct ef_time learn_until; /* Until then growth is no loss: the first counter is told with delay. */
+    struct ef_time last;        /* Monotonic: when it grew last; 0: never. */
 };
 
 /* Notes both. The difference grew if it is larger than the last ones (2 s of them, or
  * 8 s if the first counter is up to `delay_ms` old) by more than what may be on its way. */
 void collection_gap_note(struct collection_gap *gap, int64_t first, int64_t second, int64_t delay_ms,
                          struct ef_time now);
+
+/* Whether so many are missing now, and were at the look before, that they may be what `n` traces lack that are
+ * of after `since`: compared with the least that was ever outstanding since some seconds before that. */
+bool collection_gap_explains(const struct collection_gap *gap, struct ef_time since, unsigned n);
 
 #endif

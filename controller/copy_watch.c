@@ -18,9 +18,12 @@ enum {
     LOST_IS_OVER_S = 30,
     GOES_ON_MS = 4000,    /* So long losses must go on to be told; */
     ALONE_MS = 6000,      /* those of one switch, for others on the same way may begin to lose some; */
-    TOGETHER_MS = 8000,   /* and if several do so already and have nothing in common. */
+    TOGETHER_MS = 8000,   /* and if several do so already and have nothing in common; */
+    LATE_MS = 15000,      /* and of one that says so itself, while no number is missing: a queue has them. */
     NUMBERS_GAP_S = 3,    /* Two losses so far apart are of one time, told by the copies' numbers; */
     STATISTICS_GAP_S = 8, /* told by switches, which do so each 5 s. */
+    TOLD_GAP_S = 12,      /* That one loses copies now and then, an alert says already. */
+    OVERFLOWS_US = 5000,  /* A link that loses what it has no room for holds up what it has. */
     PLACE_SIZE = 128,     /* "the link from spine2 to leaf1" */
     MAX_NAMED = 8,        /* Switches in a summary. */
 };
@@ -35,7 +38,8 @@ struct loss {
     bool is_analyzer;
     int64_t lost;          /* Copies since it began, but for those that were told. */
     int64_t for_ms;        /* How long it goes on. */
-    bool is_over, goes_on; /* None for long; one a moment ago. */
+    bool is_over, goes_on; /* None for long; one a moment ago, */
+    bool is_recent;        /* or lately. */
     bool lasts;            /* Long enough to be told. */
     bool is_told;          /* It has an alert of its own. */
 };
@@ -61,6 +65,7 @@ note_loss(struct copy_watch *w, struct loss *l, double gap_s, struct ef_time now
     double ago_s = json_number_value(json_object_get(l->entry, "last_s_ago"));
     l->is_over = ago_s > LOST_IS_OVER_S;
     l->goes_on = ago_s <= gap_s;
+    l->is_recent = ago_s <= TOLD_GAP_S;
     bool was_off = !json_object_get(time, "began");
     if (!time) {
         time = json_pack("{s:i}", "before", 0);
@@ -285,7 +290,7 @@ fate_of(const struct copy_watch *w, const struct copy_heard *heard)
         if (l->is_analyzer || strcmp(l->name, heard->name) || l->is_over) {
             continue;
         }
-        if (l->goes_on && (l->is_told || l->lost >= FEW_LOST)) {
+        if ((l->is_told && l->is_recent) || (l->goes_on && l->lost >= FEW_LOST)) {
             return COPIES_LOST;
         }
         fate = l->is_told || l->lost ? COPIES_UNSURE : fate;
@@ -333,6 +338,28 @@ all_may_cross(const struct copy_watch *w, size_t n, const struct copy_place *pla
     return true;
 }
 
+/* Whether nobody whose copies all arrive must send them there. */
+static bool
+may_lose(const struct copy_watch *w, size_t n, const struct copy_place *place)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (w->senders[i].fate == COPIES_ARRIVE && copy_ways_must_cross(w->ways, w->senders[i].name, place)) {
+            return false;
+        }
+    }
+    return all_may_cross(w, n, place);
+}
+
+/* Whether the link holds packets up for so long that it may have no room for some. */
+static bool
+is_overflowing(const json_t *alert)
+{
+    const json_t *evidence = json_object_get(alert, "evidence");
+    double added_us = json_number_value(json_object_get(evidence, "added_us")),
+           queue_us = json_number_value(json_object_get(evidence, "queue_us"));
+    return EF_MAX(added_us, queue_us) >= OVERFLOWS_US;
+}
+
 /* A link that has become slower, in the direction in which it is on the way of all of them. The
  * names are of `alerts`. */
 static bool
@@ -343,16 +370,30 @@ find_slow_link(const struct copy_watch *w, const json_t *alerts, size_t n, struc
     json_array_foreach((json_t *) alerts, i, alert)
     {
         struct copy_place there;
-        if (!place_of(alert, &there) || !there.to) {
+        if (!is_overflowing(alert) || !place_of(alert, &there) || !there.to) {
             continue;
         }
         struct copy_place back = {there.to, there.from};
-        if (all_may_cross(w, n, &there) || all_may_cross(w, n, &back)) {
-            *place = all_may_cross(w, n, &there) ? there : back;
+        if (may_lose(w, n, &there) || may_lose(w, n, &back)) {
+            *place = may_lose(w, n, &there) ? there : back;
             return true;
         }
     }
     return false;
+}
+
+/* What has left the switch and did not come so far, though all that came was without holes, stands in a
+ * queue, or will be known to be lost there when the next one comes. Where that is, others tell. */
+static bool
+is_late_only(const struct copy_watch *w, const struct loss *l, const struct copy_heard *heard)
+{
+    bool has_holes = strncmp(l->key, "uplink", 6) || !heard || heard->is_silent;
+    for (size_t i = 0; i < w->n; i++) {
+        const struct loss *other = &w->losses[i];
+        has_holes =
+            has_holes || (other->is_recent && !strncmp(other->key, "sequence", 8) && !strcmp(other->name, l->name));
+    }
+    return !has_holes;
 }
 
 static void
@@ -377,7 +418,7 @@ tell_switches(struct copy_watch *w, const struct copy_look *look)
     for (size_t i = 0; i < w->n; i++) {
         struct loss *l = &w->losses[i];
         const struct copy_heard *heard = heard_of(look, l->name);
-        bool is_sure = l->for_ms >= wait_ms || (heard && heard->is_silent);
+        bool is_sure = l->for_ms >= (is_late_only(w, l, heard) ? LATE_MS : wait_ms) || (heard && heard->is_silent);
         if (l->lasts && !l->is_analyzer && is_sure) {
             tell_alone(w, l);
         }

@@ -8,9 +8,9 @@
  * A burst that overran something is no fault: losses are told when they go on. Those of
  * one switch alone are its own. When several lose copies at the same time, it is what their
  * copies' ways have in common (copy_ways.h) that is named, with them as evidence, not each
- * of them; and a link that has become slower (an alert "latency") is to blame for what is lost
- * on the way through it. Those that have nothing in common are told each for itself, some
- * seconds later, and so is one alone: others may begin to lose meanwhile.
+ * of them; and a link that holds packets up for many milliseconds (an alert "latency") is to blame for what is lost
+ * on the way through it, unless all copies of one that has no other way arrive. Those that have nothing in common are
+ * told each for itself, some seconds later, and so is one alone: others may begin to lose meanwhile.
  *
  * One thread; time is injected. */
 #ifndef CONTROLLER_COPY_WATCH_H

@@ -11,6 +11,7 @@
 #include "base/json.h"
 
 enum { FAR = UINT32_MAX };
+static const double nearly_all = 0.999; /* Of shares, which are sums of fractions. */
 
 /* A step nearer to the reshufflers. */
 struct step {
@@ -207,7 +208,6 @@ struct candidate {
 static void
 judge(struct candidate *c, enum copy_fate fate, double share)
 {
-    static const double nearly_all = 0.999; /* Sums of fractions. */
     bool may = share > 0, must = share > nearly_all;
     c->n_users += may;
     c->n_must += fate == COPIES_LOST && must;
@@ -273,20 +273,33 @@ copy_ways_common(const struct copy_ways *w, const struct copy_sender senders[], 
     return best;
 }
 
-bool
-copy_ways_may_cross(const struct copy_ways *w, const char *name, const struct copy_place *place)
+/* How much of the switch's copies comes through the place, if all ways are taken evenly. */
+static double
+share_of(const struct copy_ways *w, const char *name, const struct copy_place *place)
 {
     size_t sender = node_of(w, name), at = node_of(w, place->from);
-    bool may = false;
+    double share = 0;
     if (sender == w->n_nodes || at == w->n_nodes || w->distance[sender] == FAR) {
-        return false;
+        return 0;
     }
     struct shares s = shares_create(w);
     shares_find(w, sender, &s);
     for (size_t k = 0; place->to && k < w->n_steps; k++) {
-        may = may || (w->steps[k].from == at && !strcmp(w->steps[k].to_name, place->to) && s.steps[k] > 0);
+        share += w->steps[k].from == at && !strcmp(w->steps[k].to_name, place->to) ? s.steps[k] : 0;
     }
-    may = may || (!place->to && at != sender && s.nodes[at] > 0);
+    share += !place->to && at != sender ? s.nodes[at] : 0;
     shares_free(&s);
-    return may;
+    return share;
+}
+
+bool
+copy_ways_may_cross(const struct copy_ways *w, const char *name, const struct copy_place *place)
+{
+    return share_of(w, name, place) > 0;
+}
+
+bool
+copy_ways_must_cross(const struct copy_ways *w, const char *name, const struct copy_place *place)
+{
+    return share_of(w, name, place) > nearly_all;
 }

@@ -44,4 +44,7 @@ bool copy_ways_common(const struct copy_ways *ways, const struct copy_sender sen
 /* Whether copies of the switch may come through the place. */
 bool copy_ways_may_cross(const struct copy_ways *ways, const char *name, const struct copy_place *place);
 
+/* Whether all of them must. */
+bool copy_ways_must_cross(const struct copy_ways *ways, const char *name, const struct copy_place *place);
+
 #endif

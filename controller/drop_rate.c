@@ -11,8 +11,23 @@
 enum {
     N_MORE = 400,
     MAX_REPEATS = 1,
-    LEAST_DROPPED = 2, /* Of some hundred: fewer may have been chance. */
+    LEAST_DROPPED = 2, /* Of some hundred: fewer may have been chance, */
+    FEW_DROPPED = 12,  /* and fewer one moment's, when a machine stood still: only if it goes on. */
 };
+
+enum drop_rate_next
+drop_rate_judge(const struct drop_rate *r)
+{
+    bool is_none = r->dropped < LEAST_DROPPED, is_few = !is_none && r->dropped < FEW_DROPPED;
+    bool is_open = is_none ? !r->is_seen : r->is_less || is_few;
+    if (is_open && r->n_repeats < MAX_REPEATS) {
+        return DROP_RATE_AGAIN;
+    }
+    if (!is_none && (!is_few || r->dropped_last)) {
+        return DROP_RATE_RANDOM;
+    }
+    return r->is_seen ? DROP_RATE_OVER : DROP_RATE_UNKNOWN;
+}
 
 /* What was dropped before and surely is not so often any more has ended meanwhile: only
  * what is now counts. */
@@ -44,15 +59,26 @@ on_more(void *ctx)
     }
     drop_pattern_note(&a->pattern, &base, o);
     drop_pattern_solve(&a->pattern);
-    bool is_open = a->n_failed < LEAST_DROPPED ? !is_seen : is_less;
-    if (is_open && a->n_repeats++ < MAX_REPEATS) {
+    struct drop_rate rate = {.dropped = a->n_failed,
+                             .dropped_last = o->failed,
+                             .n_repeats = a->n_repeats,
+                             .is_less = is_less,
+                             .is_seen = is_seen};
+    switch (drop_rate_judge(&rate)) {
+    case DROP_RATE_AGAIN:
+        a->n_repeats++;
         drop_rate_start(a);
-    } else if (a->n_failed >= LEAST_DROPPED) {
+        break;
+    case DROP_RATE_RANDOM:
         drop_finish_random(a);
-    } else if (is_seen) {
+        break;
+    case DROP_RATE_OVER:
+        a->was_dropped = a->was_dropped || a->n_failed >= LEAST_DROPPED;
         drop_finish_transient(a);
-    } else {
+        break;
+    case DROP_RATE_UNKNOWN:
         drop_finish_unprobed(a, why);
+        break;
     }
 }
 

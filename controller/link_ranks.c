@@ -12,7 +12,7 @@
 #include "controller/round_trips.h"
 
 static const double mad_to_deviation = 1.4826, least_noise_us = 2;
-static const double slow_factor = 4, queue_factor = 6, queue_least_us = 1000;
+static const double slow_factor = 4, queue_factor = 6, queue_others_factor = 3, queue_least_us = 2000;
 /* Two ways around are not quite alike without a fault, either. */
 static const double direction_least_us = 100;
 /* A floor is known better than those of the blocks that it was measured in. */
@@ -119,6 +119,20 @@ spread(const double excess[], const bool is_known[], size_t n, size_t but, doubl
     return mad_to_deviation * round_trips_median(room, n_others);
 }
 
+/* What a quarter of the links but the one numbered `but` have at least. */
+static double
+upper_quartile(const double excess[], const bool is_known[], size_t n, size_t but, double room[])
+{
+    size_t n_others = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i != but && is_known[i]) {
+            room[n_others++] = excess[i];
+        }
+    }
+    round_trips_median(room, n_others); /* Sorts them. */
+    return n_others ? room[n_others - (n_others + 3) / 4] : 0;
+}
+
 static double
 own_noise(const struct link_rank *x)
 {
@@ -189,6 +203,7 @@ link_ranks(struct link_rank ranks[], size_t n)
         x->queue_us = queue[i];
         x->queue_usual_us = usual(x, above_floor, queue[i]);
         x->queue_noise_us = fmax(least_noise_us, spread(queue, is_known, n, i, room, &x->n_others));
+        x->queue_others_us = fmax(0, upper_quartile(queue, is_known, n, i, room));
     }
     free(added);
     free(queue);
@@ -211,7 +226,7 @@ link_rank_has_queue(const struct link_rank *rank)
 {
     return rank->is_known && rank->queue_us >= queue_least_us &&
            rank->queue_us >= queue_factor * rank->queue_noise_us && rank->queue_us >= rank->queue_usual_us &&
-           rank->queue_least_us >= rank->queue_us / 2;
+           rank->queue_us >= queue_others_factor * rank->queue_others_us && rank->queue_least_us >= rank->queue_us / 2;
 }
 
 double

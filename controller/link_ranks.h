@@ -52,6 +52,7 @@ struct link_rank {
     double queue_us, queue_noise_us;
     double added_least_us, queue_least_us; /* As the end saw it that saw less. */
     double queue_usual_us;                 /* What the slowest tenth takes more over the other links. */
+    double queue_others_us;                /* A quarter of the other links have a queue_us of so much, or more. */
     size_t n_others;                       /* Links that it was compared with. */
 };
 
@@ -69,8 +70,10 @@ double link_rank_reach_us(const struct link_rank *rank);
 /* The least delay that would be found just now, on this link. */
 double link_rank_noise_floor_us(const struct link_rank *rank);
 
-/* True if its queues do: at least a millisecond at the 90th percentile, six times the noise, and
- * as much as that of the others, which on a busy machine is milliseconds itself. */
+/* True if its queues do: at least 2 ms at the 90th percentile, six times the noise, and
+ * as much as that of the others, which on a busy machine is milliseconds itself. If it is three times
+ * what a quarter of the others have, that is: a machine that stands still now and then makes the
+ * slowest tenth of some links slow, not that of one. */
 bool link_rank_has_queue(const struct link_rank *rank);
 
 /* In which direction is what a link adds (`us`, to all or, `is_queue`, to the slowest tenth)? Of round

@@ -32,7 +32,7 @@ enum {
     MAX_CIRCLES = 5,   /* Tries to find the direction. */
     MAX_SERIES = 60,
 };
-static const double coarse_least_us = 200, fine_least_us = 30, still_queue_us = 300;
+static const double coarse_least_us = 200, fine_least_us = 30, still_queue_us = 1000;
 static const double coarse_factor = 7, fine_factor = 6; /* Times the noise. */
 
 /* A link as one end sees it. */

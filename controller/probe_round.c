@@ -207,14 +207,28 @@ return_budget(struct probe_round *r)
     }
 }
 
+/* Probes that seem dropped, wherever. */
+static unsigned
+n_ended(const struct order *order)
+{
+    unsigned n = 0;
+    const char *last;
+    json_t *count;
+    json_object_foreach(order->o.ends, last, count)
+    {
+        n += (unsigned) json_integer_value(count);
+    }
+    return n;
+}
+
 /* What lost copies may explain was not seen to fail. */
 static void
 doubt(struct probe_round *r)
 {
     for (unsigned i = 0; i < r->n; i++) {
         struct order *order = r->orders[i];
-        if (json_object_size(order->o.ends) &&
-            collection_is_doubtful(r->controller->collection, order->analyzer, order->expected, r->began)) {
+        if (json_object_size(order->o.ends) && collection_is_doubtful(r->controller->collection, order->analyzer,
+                                                                      order->expected, r->began, n_ended(order))) {
             order->o.is_doubtful = true;
             order->o.failed = 0;
             json_object_clear(order->o.ends);

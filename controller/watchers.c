@@ -57,7 +57,7 @@ static bool
 is_doubtful(const struct watchers *w, const struct watch_case *c)
 {
     return collection_is_doubtful(w->controller->collection, c->analyzer, c->expected,
-                                  ef_time_add_ms(c->last, -DOUBT_MS));
+                                  ef_time_add_ms(c->last, -DOUBT_MS), 1);
 }
 
 /* An alert that no probe can end. */

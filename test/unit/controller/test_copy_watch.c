@@ -294,16 +294,23 @@ others_may_begin_later(void **state)
 
 /* Of a link that is slow it is known what it loses, of one switch, too. */
 static void
-a_slow_link_is_to_blame(void **state)
+raise_slow(struct model *m, double queue_us)
 {
-    struct model *m = *state;
     struct alert_report slow = {
         .kind = "latency",
         .subject = "leaf1-spine2",
         .summary = "slow",
-        .evidence = json_pack("{s:{s:s, s:s}}", "link", "from", "leaf1", "to", "spine2"),
+        .evidence = json_pack("{s:{s:s, s:s}, s:f}", "link", "from", "leaf1", "to", "spine2", "queue_us", queue_us),
     };
     alerts_raise(m->alerts, &slow);
+}
+
+static void
+a_slow_link_is_to_blame(void **state)
+{
+    struct model *m = *state;
+    m->is_quiet[5] = true;
+    raise_slow(m, 90000);
     pass_for(m, "leaf2>spine2 ", 6);
     assert_string_equal(told(m), "spine2>leaf1 ");
     for (int i = 0; i < 20; i++) { /* Not on its way. */
@@ -312,6 +319,70 @@ a_slow_link_is_to_blame(void **state)
         pass(m, NULL);
     }
     assert_string_equal(told(m), "leaf1 spine2>leaf1 ");
+}
+
+/* A bit slower is not so slow that it has no room; and what spine2 sends all comes that way. */
+static void
+a_slow_link_that_has_room_is_not(void **state)
+{
+    struct model *m = *state;
+    m->is_quiet[5] = true;
+    raise_slow(m, 1200);
+    pass_for(m, "leaf2>spine2 ", 8);
+    assert_string_equal(told(m), "leaf2 ");
+}
+
+static void
+a_slow_link_that_others_copies_cross_is_not(void **state)
+{
+    struct model *m = *state;
+    raise_slow(m, 90000);
+    pass_for(m, "leaf2>spine2 ", 8);
+    assert_string_equal(told(m), "leaf2 ");
+}
+
+/* A queue overflows now and then: those behind it lose copies at different times. */
+static void
+those_who_lose_now_and_then_have_a_place_in_common(void **state)
+{
+    struct model *m = *state;
+    m->is_quiet[1] = m->is_quiet[3] = true;
+    for (int i = 0; i < 14; i++) {
+        m->lost[5] += 40;
+        m->last[5] = ef_time_add_ms(m->now, EVERY_MS);
+        pass(m, NULL);
+    }
+    assert_string_equal(told(m), "spine2 ");
+    pass_for(m, NULL, 4);
+    for (int i = 0; i < 14; i++) {
+        m->lost[1] += 40;
+        m->last[1] = ef_time_add_ms(m->now, EVERY_MS);
+        pass(m, NULL);
+    }
+    assert_string_equal(told(m), "spine2>leaf1 ");
+}
+
+/* One says that it made more than came, of which no number is missing: the queue that has them is named when
+ * those of others are missing, too. */
+static void
+late_copies_are_told_late(void **state)
+{
+    struct model *m = *state;
+    struct copy_heard heard[N];
+    for (int i = 0; i < N; i++) {
+        heard[i] = (struct copy_heard){.name = names[i], .is_busy = i != 1 && i != 5};
+    }
+    for (int i = 0; i < 29 + 6; i++) {
+        json_t *gaps = json_pack("[{s:s, s:i, s:f}]", "uplink", "leaf2", "lost", 40 * i + 1, "last_s_ago", 0.1);
+        struct copy_look look = {gaps, heard, N, false, true, m->now};
+        m->now = ef_time_add_ms(m->now, EVERY_MS);
+        copy_watch_look(m->watch, &look);
+        json_decref(gaps);
+        if (i == 28) {
+            assert_string_equal(told(m), "");
+        }
+    }
+    assert_string_equal(told(m), "leaf2 ");
 }
 
 static void
@@ -364,6 +435,9 @@ copies_cross_what_is_on_a_shortest_way(void **state)
     assert_false(copy_ways_may_cross(w, "leaf2", &(struct copy_place){"leaf3", "spine2"}));
     assert_false(copy_ways_may_cross(w, "leaf1", &(struct copy_place){"leaf1", NULL})); /* It is theirs. */
     assert_false(copy_ways_may_cross(w, "nobody", &(struct copy_place){"leaf1", NULL}));
+    assert_true(copy_ways_must_cross(w, "spine2", &(struct copy_place){"spine2", "leaf1"}));
+    assert_true(copy_ways_must_cross(w, "leaf2", &(struct copy_place){"leaf1", NULL}));
+    assert_false(copy_ways_must_cross(w, "leaf2", &(struct copy_place){"spine2", "leaf1"}));
     copy_ways_destroy(w);
 }
 
@@ -382,6 +456,10 @@ main(void)
         TEST(who_was_told_alone_is_taken_into_the_common_place),
         TEST(others_may_begin_later),
         TEST(a_slow_link_is_to_blame),
+        TEST(a_slow_link_that_has_room_is_not),
+        TEST(a_slow_link_that_others_copies_cross_is_not),
+        TEST(those_who_lose_now_and_then_have_a_place_in_common),
+        TEST(late_copies_are_told_late),
         TEST(analyzers_and_known_causes_stay_as_they_are),
         TEST(without_a_reshuffler_there_are_no_ways),
         TEST(copies_cross_what_is_on_a_shortest_way),

@@ -217,6 +217,29 @@ a_busy_machine_is_no_queue(void **state)
     }
 }
 
+/* Some links have slower tenths than others for a while: the machine's, not that of the slowest of them. */
+static void
+some_slow_links_are_no_queue(void **state)
+{
+    struct link_rank ranks[N];
+    srand48(11);
+    fabric(ranks, true, 0, 5);
+    for (int i = 0; i < 2 * N; i++) {
+        ranks[i / 2].end[i % 2].p90_us += i / 2 == 1 ? 4000 : i / 2 == 4 || i / 2 == 5 ? 2500 : 0;
+    }
+    link_ranks(ranks, N);
+    for (int i = 0; i < N; i++) {
+        assert_false(link_rank_has_queue(&ranks[i]));
+    }
+    fabric(ranks, true, 0, 5);
+    ranks[1].end[0].p90_us += 1200; /* A millisecond may be anything's. */
+    ranks[1].end[1].p90_us += 1200;
+    link_ranks(ranks, N);
+    for (int i = 0; i < N; i++) {
+        assert_false(link_rank_has_queue(&ranks[i]));
+    }
+}
+
 static void
 the_direction(void **state)
 {
@@ -301,6 +324,7 @@ main(void)
         cmocka_unit_test(a_queue_is_told_from_a_delay),
         cmocka_unit_test(what_one_end_sees_is_no_link),
         cmocka_unit_test(a_busy_machine_is_no_queue),
+        cmocka_unit_test(some_slow_links_are_no_queue),
         cmocka_unit_test(the_direction),
         cmocka_unit_test(too_few_say_nothing),
         cmocka_unit_test(links_of_a_topology),

@@ -16,6 +16,7 @@
 
 #include "controller/alerts.h"
 #include "controller/collection.h"
+#include "controller/drop_rate.h"
 #include "controller/drop_witnesses.h"
 #include "controller/loop_app.h"
 #include "controller/probe_budget.h"
@@ -167,6 +168,35 @@ who_begins_anew_is_doubted(void **state)
     assert_false(note(&g, 10, 10, 10, 0));
 }
 
+/* Half of the copies stand in a queue, or are lost there. */
+static void
+what_is_outstanding_explains_as_many_traces(void **state)
+{
+    struct collection_gap g = {.first = 5000, .second = 1000};
+    note(&g, 20, 400, 400, 0);
+    struct ef_time since = now;
+    assert_false(collection_gap_explains(&g, since, 1));
+    note(&g, 1, 400, 320, 0); /* On its way. */
+    assert_false(collection_gap_explains(&g, since, 60));
+    note(&g, 1, 400, 480, 0);
+    assert_false(collection_gap_explains(&g, since, 60));
+    for (int i = 0; i < 8; i++) {
+        note(&g, 1, 400, 330 + 10 * (i % 4), 0); /* Less than half of a look's: never sure to be lost. */
+    }
+    assert_int_equal(g.lost, 0);
+    assert_true(collection_gap_explains(&g, since, 60));
+    assert_false(collection_gap_explains(&g, since, 1200)); /* So many were not. */
+    note(&g, 30, 400, 400, 0);                              /* They were lost, but that is over. */
+    assert_false(collection_gap_explains(&g, now, 60));
+    since = now;
+    note(&g, 8, 400, 393, 0); /* One of 57 */
+    assert_false(collection_gap_explains(&g, since, 60));
+    since = now;
+    note(&g, 8, 400, 360, 0); /* or of 10. */
+    assert_true(collection_gap_explains(&g, since, 60));
+    assert_false(collection_gap_explains(&(struct collection_gap){0}, since, 1));
+}
+
 static void
 a_witness_is_heard_by_what_comes_later(void **state)
 {
@@ -192,6 +222,30 @@ a_witness_is_heard_by_what_comes_later(void **state)
     assert_int_equal(drop_witness_judge(&before, &later), DROP_WITNESS_LOSSY);
     later.gathered = 580;
     assert_int_equal(drop_witness_judge(&before, &later), DROP_WITNESS_HEARD);
+}
+
+/* --- How many are dropped ------------------------------------------------------ */
+
+static void
+few_drops_are_a_rate_if_they_go_on(void **state)
+{
+    static const struct {
+        struct drop_rate rate;
+        enum drop_rate_next next;
+    } cases[] = {
+        {{.dropped = 40, .dropped_last = 36, .is_seen = true}, DROP_RATE_RANDOM},
+        {{.dropped = 1, .dropped_last = 1, .is_seen = true}, DROP_RATE_OVER},
+        {{.dropped = 1, .dropped_last = 1}, DROP_RATE_AGAIN},
+        {{.dropped = 1, .n_repeats = 1}, DROP_RATE_UNKNOWN},
+        {{.dropped = 30, .dropped_last = 1, .is_less = true, .is_seen = true}, DROP_RATE_AGAIN},
+        {{.dropped = 4, .dropped_last = 4, .is_seen = true}, DROP_RATE_AGAIN},
+        {{.dropped = 4, .n_repeats = 1, .is_seen = true}, DROP_RATE_OVER}, /* It was one moment's. */
+        {{.dropped = 4, .n_repeats = 1}, DROP_RATE_UNKNOWN},
+        {{.dropped = 7, .dropped_last = 3, .n_repeats = 1, .is_seen = true}, DROP_RATE_RANDOM},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(drop_rate_judge(&cases[i].rate), cases[i].next);
+    }
 }
 
 /* --- What probes may cost ---------------------------------------------------- */
@@ -292,7 +346,9 @@ main(void)
         cmocka_unit_test(equal_counters_raise_no_doubt),
         cmocka_unit_test(a_counter_that_is_told_late_raises_no_doubt),
         cmocka_unit_test(who_begins_anew_is_doubted),
+        cmocka_unit_test(what_is_outstanding_explains_as_many_traces),
         cmocka_unit_test(a_witness_is_heard_by_what_comes_later),
+        cmocka_unit_test(few_drops_are_a_rate_if_they_go_on),
         cmocka_unit_test(probes_stay_within_the_budget),
         cmocka_unit_test(wilson_intervals_are_right),
         cmocka_unit_test(a_cause_explains_what_it_touches),
