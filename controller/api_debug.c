@@ -478,7 +478,9 @@ api_debug_stop(struct api_debug *api)
     if (api) {
         debug_measure_cancel(api->measure);
         while (!TAILQ_EMPTY(&api->orders)) {
-            free_order(TAILQ_FIRST(&api->orders));
+            struct order *o = TAILQ_FIRST(&api->orders);
+            ef_http_reply_error(o->http, 503, "not_measured", -1, "the controller ends"); /* Or the request leaks. */
+            free_order(o);
         }
         debug_watch_destroy(api->watch);
         debug_sessions_destroy(api->sessions);

@@ -21,9 +21,12 @@ void ask_analyzers(struct ef_http_request *http, struct controller *c, const str
                    int status, answers_merge *merge);
 
 /* The same, with the reply handed to `then`, which takes it over with its status,
- * once, from the event loop. */
+ * once, from the event loop or ask_analyzers_stop(). */
 typedef void answers_then(void *ctx, int status, json_t *reply);
 void ask_analyzers_then(struct controller *c, const struct fan_out_request *request, int status, answers_merge *merge,
                         answers_then *then, void *ctx);
+
+/* At the controller's end, while all else still stands: who waits is told 503. */
+void ask_analyzers_stop(struct controller *c);
 
 #endif

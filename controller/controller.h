@@ -4,6 +4,8 @@
 #ifndef CONTROLLER_CONTROLLER_H
 #define CONTROLLER_CONTROLLER_H
 
+#include <sys/queue.h>
+
 #include "base/time.h"
 #include "controller/configuration.h"
 #include "controller/managed_switch.h"
@@ -49,6 +51,7 @@ struct controller {
     struct access_control *access;
     struct topology_push *push;
     struct peer_polls *peer_polls;
+    LIST_HEAD(, question) questions; /* Of ask_analyzers.c, on their way. */
     struct probe_orders *probes;
     struct alerts *alerts;
     struct alerts_kept *alerts_kept;

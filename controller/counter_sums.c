@@ -11,30 +11,53 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "base/util.h"
 #include "packet/packet.h"
 
 /* --- Adding ------------------------------------------------------------------------ */
 
+/* What is no count, is none: 0. */
+static json_int_t
+count_of(const json_t *part, const char *key)
+{
+    return EF_MAX(json_integer_value(json_object_get(part, key)), 0);
+}
+
 static void
 add_number(json_t *sum, const json_t *part, const char *key)
 {
-    json_int_t n = json_integer_value(json_object_get(sum, key)) + json_integer_value(json_object_get(part, key));
-    json_object_set_new(sum, key, json_integer(n));
+    json_int_t a = count_of(sum, key), b = count_of(part, key);
+    json_object_set_new(sum, key, json_integer(a > INT64_MAX - b ? INT64_MAX : a + b));
 }
 
-/* Adds `part` to the sum of the same `key`, or begins one with a copy of it, without
- * its values. Returns the sum; NULL if it does not say what it is of. */
+static void
+add_numbers(json_t *sum, const json_t *part)
+{
+    add_number(sum, part, "packets");
+    add_number(sum, part, "bytes");
+}
+
+/* A sum of `part` alone, without its values. */
+static json_t *
+begin_sum(const json_t *part)
+{
+    json_t *sum = json_copy((json_t *) part);
+    json_object_del(sum, "values");
+    add_numbers(sum, NULL);
+    return sum;
+}
+
+/* Adds `part` to the sum of the same `key`, or begins one with it. Returns the sum;
+ * NULL if it does not say what it is of. */
 static json_t *
 add_part(json_t *sums, const json_t *part, const char *key)
 {
     const char *text = json_string_value(json_object_get(part, key));
     json_t *sum = text ? json_object_get(sums, text) : NULL;
     if (sum) {
-        add_number(sum, part, "packets");
-        add_number(sum, part, "bytes");
+        add_numbers(sum, part);
     } else if (text) {
-        sum = json_copy((json_t *) part);
-        json_object_del(sum, "values");
+        sum = begin_sum(part);
         json_object_set_new(sums, text, sum);
     }
     return sum;
@@ -150,6 +173,7 @@ list_of_groups(const struct controller *c, json_t *sums)
 
 /* --- Answers ----------------------------------------------------------------------- */
 
+/* Each counts the analyzers that have it. */
 static void
 add_counters(json_t *sums, const json_t *counters)
 {
@@ -157,11 +181,11 @@ add_counters(json_t *sums, const json_t *counters)
     json_t *counter;
     json_array_foreach((json_t *) counters, i, counter)
     {
+        const char *name = json_string_value(json_object_get(counter, "name"));
+        bool is_first = name && !json_object_get(sums, name);
         json_t *sum = add_part(sums, counter, "name");
-        if (sum) {
-            json_int_t n = json_integer_value(json_object_get(sum, "analyzers"));
-            json_object_set_new(sum, "analyzers", json_integer(n + 1));
-        }
+        json_int_t n = is_first ? 0 : count_of(sum, "analyzers");
+        json_object_set_new(sum, "analyzers", json_integer(n + 1)); /* Of no sum: to no effect. */
     }
 }
 
@@ -183,6 +207,7 @@ json_t *
 counter_sums_of_one(const struct controller *c, const struct fan_out_answer answers[], size_t n)
 {
     json_t *sum = NULL, *values = json_object(), *groups = json_object();
+    bool has_values = false, has_groups = false;
     for (size_t i = 0; i < n; i++) {
         if (*answers[i].error || !json_is_object(answers[i].body)) {
             continue;
@@ -190,17 +215,19 @@ counter_sums_of_one(const struct controller *c, const struct fan_out_answer answ
         add_values(values, json_object_get(answers[i].body, "values"));
         add_groups(groups, json_object_get(answers[i].body, "groups"));
         if (sum) {
-            add_number(sum, answers[i].body, "packets");
-            add_number(sum, answers[i].body, "bytes");
+            add_numbers(sum, answers[i].body);
         } else {
-            sum = json_copy(answers[i].body);
+            sum = begin_sum(answers[i].body);
         }
+        has_values |= json_is_array(json_object_get(answers[i].body, "values"));
+        has_groups |= json_is_array(json_object_get(answers[i].body, "groups"));
     }
     sum = sum ? sum : json_object();
-    if (json_object_get(sum, "values")) {
+    json_object_del(sum, "groups");
+    if (has_values) {
         json_object_set_new(sum, "values", list_of(values, by_start));
     }
-    if (json_object_get(sum, "groups")) {
+    if (has_groups) {
         json_object_set_new(sum, "groups", list_of_groups(c, groups));
     }
     json_decref(values);

@@ -62,8 +62,8 @@ on_done(void *ctx, const struct ef_http_result *result)
     if (result->status < 200 || result->status > 299) {
         ef_http_result_explain(result, a->error, sizeof a->error);
         text_make_printable(a->error);
-    } else if (!a->body) {
-        snprintf(a->error, sizeof a->error, "its answer is not JSON");
+    } else if (!json_is_object(a->body)) {
+        snprintf(a->error, sizeof a->error, "its answer is not a JSON object");
     }
     one_is_over(call->fan_out);
 }

@@ -27,7 +27,7 @@ struct fan_out_answer {
     const struct peer *peer;
     int status;      /* 0: none came; see `error`. */
     json_t *body;    /* NULL if it is not JSON. */
-    char error[300]; /* In words, unless `status` is a 2xx one with JSON. */
+    char error[300]; /* In words, unless `status` is a 2xx one with a JSON object. */
 };
 
 typedef void fan_out_done(void *ctx, const struct fan_out_answer answers[], size_t n);

@@ -15,6 +15,7 @@
 #include "controller/alerts.h"
 #include "controller/alerts_kept.h"
 #include "controller/api_debug.h"
+#include "controller/ask_analyzers.h"
 #include "controller/collection.h"
 #include "controller/added_switches.h"
 #include "controller/controller.h"
@@ -288,7 +289,8 @@ start(struct controller *c, const struct ef_daemon *daemon, struct ef_control **
 static void
 stop(struct controller *c, struct ef_control *control)
 {
-    peer_polls_destroy(c->peer_polls); /* Replies by it, so that no request is left over. */
+    peer_polls_destroy(c->peer_polls); /* These two reply, so that no request is left over. */
+    ask_analyzers_stop(c);
     ef_http_server_destroy(c->http);
     api_debug_stop(c->debug);
     watchers_stop(c->watchers);

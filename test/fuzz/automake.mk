@@ -124,3 +124,10 @@ test_fuzz_fuzz_requests_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CO
 test_fuzz_fuzz_requests_LDADD = controller/libcontroller.a reshuffler/libreshuffler.a $(EF_LIBS) -lm
 test_fuzz_fuzz_requests_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 EXTRA_DIST += test/fuzz/corpus/requests
+
+FUZZ_TARGETS += test/fuzz/fuzz_bodies
+test_fuzz_fuzz_bodies_SOURCES = test/fuzz/fuzz_bodies.c $(FUZZ_DRIVER)
+test_fuzz_fuzz_bodies_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/bodies"'
+test_fuzz_fuzz_bodies_LDADD = controller/libcontroller.a $(EF_LIBS) -lm
+test_fuzz_fuzz_bodies_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
+EXTRA_DIST += test/fuzz/corpus/bodies

@@ -119,4 +119,9 @@ TESTS += test/unit/controller/test_peer_poll
 test_unit_controller_test_peer_poll_SOURCES = test/unit/controller/test_peer_poll.c
 test_unit_controller_test_peer_poll_CPPFLAGS = $(EF_TEST_CPPFLAGS)
 test_unit_controller_test_peer_poll_LDADD = controller/libcontroller.a $(EF_TEST_LDADD) -lm
+check_PROGRAMS += test/unit/controller/test_counter_sums
+TESTS += test/unit/controller/test_counter_sums
+test_unit_controller_test_counter_sums_SOURCES = test/unit/controller/test_counter_sums.c
+test_unit_controller_test_counter_sums_CPPFLAGS = $(EF_TEST_CPPFLAGS)
+test_unit_controller_test_counter_sums_LDADD = controller/libcontroller.a $(EF_TEST_LDADD) -lm
 endif
