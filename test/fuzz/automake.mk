@@ -121,7 +121,8 @@ EXTRA_DIST += test/fuzz/corpus/ovsdb_update
 FUZZ_TARGETS += test/fuzz/fuzz_requests
 test_fuzz_fuzz_requests_SOURCES = test/fuzz/fuzz_requests.c $(FUZZ_DRIVER)
 test_fuzz_fuzz_requests_CPPFLAGS = $(FUZZ_CPPFLAGS) -DEF_FUZZ_CORPUS='"$(FUZZ_CORPUS)/requests"'
-test_fuzz_fuzz_requests_LDADD = controller/libcontroller.a reshuffler/libreshuffler.a $(EF_LIBS) -lm
+test_fuzz_fuzz_requests_LDADD = controller/libcontroller.a reshuffler/libreshuffler.a analyzer/libanalyzer.a \
+	$(EF_LIBS) -lm
 test_fuzz_fuzz_requests_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_LDFLAGS)
 EXTRA_DIST += test/fuzz/corpus/requests
 

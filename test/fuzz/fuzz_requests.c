@@ -5,6 +5,8 @@
  *     r  rules of "everflow", and a set of rules for a time (POST /v1/rules)
  *     m  an analyzer of the reshuffler (POST /v1/analyzers)
  *     f  a filter that names switches, of traces and of a debug session
+ *     t  a topology for the analyzer (PUT /v1/topology)
+ *     c  a counter of the analyzer (POST /v1/counters)
  *     p  a cursor of GET /v1/traces
  *     a  "access" of the configuration */
 #include <config.h>
@@ -14,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/current_topology.h"
+#include "analyzer/filter_counters.h"
 #include "controller/access.h"
 #include "controller/debug_match.h"
 #include "controller/document.h"
@@ -115,6 +119,46 @@ try_member(const json_t *document)
     check(rc || *member.name);
 }
 
+/* What is refused changes nothing, what is taken is shown as it was given. */
+static void
+try_topology(const json_t *document)
+{
+    struct ef_current_topology *topology;
+    struct ef_error err = EF_ERROR_INIT;
+    check(!ef_current_topology_create(1, &topology));
+    int rc = ef_current_topology_set(topology, document, &err);
+    check_refusal(rc, &err);
+    check(rc ? !ef_current_topology_document(topology)
+             : json_equal(ef_current_topology_document(topology), document) && *ef_current_topology_digest(topology));
+    ef_current_topology_destroy(topology);
+}
+
+static void
+try_counter(json_t *document)
+{
+    const char *name, *filter = "", *group_by = NULL;
+    struct ef_error err = EF_ERROR_INIT;
+    struct ef_filter_counters *counters;
+    struct ef_group_by by;
+    char text[EF_GROUP_BY_TEXT_SIZE];
+    if (json_unpack(document, "{s:s, s?s, s?s !}", "name", &name, "filter", &filter, "group_by", &group_by)) {
+        return; /* No counter, whatever it says. */
+    }
+    int rc = ef_group_by_parse(group_by, &by, &err);
+    check_refusal(rc, &err);
+    if (rc) {
+        return;
+    }
+    check(!ef_group_by_parse(ef_group_by_format(by, text), &by, &err));
+    check(!ef_filter_counters_create(1, 4, &counters));
+    ef_filter_counters_give_groups(counters, 1 << 20);
+    rc = ef_filter_counters_add(counters, name, filter, by, &err);
+    check_refusal(rc, &err);
+    check(rc || !ef_filter_counters_add(counters, name, filter, by, &err)); /* The same again is fine. */
+    check(!ef_filter_counters_remove(counters, name) == !rc);
+    ef_filter_counters_destroy(counters);
+}
+
 static void
 try_access(json_t *document)
 {
@@ -176,6 +220,10 @@ try_document(char kind, const char *text, size_t len)
         try_rules(document);
     } else if (kind == 'm') {
         try_member(document);
+    } else if (kind == 't') {
+        try_topology(document);
+    } else if (kind == 'c') {
+        try_counter(document);
     } else if (json_is_object(document)) {
         try_access(document);
     }
@@ -199,6 +247,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 'r':
     case 'm':
+    case 't':
+    case 'c':
     case 'a':
         try_document((char) data[0], text, size - 1);
         break;
