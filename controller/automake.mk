@@ -45,6 +45,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/drop_app.c controller/drop_app.h controller/drop_run.c controller/drop_run.h \
 	controller/drop_place.c controller/drop_place.h controller/drop_persistence.c controller/drop_persistence.h \
 	controller/drop_rate.c controller/drop_rate.h controller/drop_class.c controller/drop_class.h \
+	controller/copy_delays.c controller/copy_delays.h \
 	controller/copy_watch.c controller/copy_watch.h \
 	controller/copy_ways.c controller/copy_ways.h \
 	controller/drop_witnesses.c controller/drop_witnesses.h \

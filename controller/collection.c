@@ -10,6 +10,7 @@
 
 #include "base/util.h"
 #include "controller/controller.h"
+#include "controller/copy_delays.h"
 #include "controller/fan_out.h"
 
 enum {
@@ -20,7 +21,7 @@ enum {
     DELAYED_STEPS = 3, /* How uneven the delay of statistics is, in EVERY_MS. */
     BEFORE_MS = 4000,  /* What is outstanding usually, the seconds before tell. */
     FEW_MISSING = 3,
-    MISSING_PART = 20, /* One of so many that were sent is missing: less makes no difference. */
+    MISSING_PART = 20, /* One of so many that were sent. */
 };
 
 /* What reshufflers miss of a switch's copies. */
@@ -46,6 +47,7 @@ struct collection {
     struct controller *controller;
     struct event *timer;
     struct fan_out *asking;
+    struct copy_delays *delays;
     json_t *sent;                     /* By analyzer: what reshufflers sent to it. */
     json_t *gathered;                 /* By switch address: what they got of it. */
     json_t *holes;                    /* By switch address: what they miss of it, by its numbers. */
@@ -153,9 +155,9 @@ collection_gap_note(struct collection_gap *g, int64_t first, int64_t second, int
 }
 
 bool
-collection_gap_explains(const struct collection_gap *g, struct ef_time since, unsigned n)
+collection_gap_explains(const struct collection_gap *g, const struct collection_lack *lack)
 {
-    struct ef_time from = ef_time_add_ms(since, -BEFORE_MS);
+    struct ef_time from = ef_time_add_ms(lack->since, -BEFORE_MS);
     int64_t outstanding = INT64_MAX, usual = INT64_MAX, sent = 0;
     for (unsigned i = 1; i <= EF_MIN(g->n, (unsigned) COLLECTION_LOOKS); i++) {
         const struct collection_look *look = &g->looks[(g->n - i) % COLLECTION_LOOKS];
@@ -163,11 +165,12 @@ collection_gap_explains(const struct collection_gap *g, struct ef_time since, un
             break;
         }
         outstanding = i <= 2 ? EF_MIN(outstanding, look->gap) : outstanding; /* Once it may be on its way. */
+        sent = look->gap < usual ? g->first - look->first : sent; /* Since the last time that it was usual. */
         usual = EF_MIN(usual, look->gap);
-        sent = g->first - look->first;
     }
     int64_t missing = outstanding - usual;
-    return missing >= FEW_MISSING && missing >= n / 2 && missing * MISSING_PART >= sent;
+    bool is_large = missing * MISSING_PART >= sent || missing * 4 * lack->of >= sent * lack->n;
+    return missing >= FEW_MISSING && missing >= lack->n / 2 && is_large;
 }
 
 static bool
@@ -358,37 +361,46 @@ struct doubts {
 };
 
 static struct doubts
-doubts_of(const struct collection *o, const char *switch_name, struct ef_time since, unsigned n)
+doubts_of(const struct collection *o, const char *switch_name, const struct collection_lack *lack)
 {
     struct doubts doubts = {0};
     for (size_t i = 0; i < o->n_switches; i++) {
         const struct collected *s = o->switches[i];
         if (!strcmp(s->name, switch_name) || !strcmp(node_of(&o->controller->topology, i)->loopback, switch_name)) {
-            doubts.is_lost = grew_after(&s->inside, since);
-            doubts.is_heard = !ef_time_before(s->last_heard, since);
-            doubts.is_sure = grew_after(&s->uplink, since) || collection_gap_explains(&s->numbers, since, n);
+            doubts.is_lost = grew_after(&s->inside, lack->since);
+            doubts.is_heard = !ef_time_before(s->last_heard, lack->since);
+            doubts.is_sure = grew_after(&s->uplink, lack->since) || collection_gap_explains(&s->numbers, lack);
         }
     }
     return doubts;
 }
 
 bool
-collection_is_doubtful(const struct collection *o, const char *analyzer, const char *switch_name, struct ef_time since,
-                       unsigned n)
+collection_is_doubtful(const struct collection *o, const char *analyzer, const char *switch_name,
+                       const struct collection_lack *lack)
 {
     if (!o) {
         return false;
     }
-    struct doubts doubts = doubts_of(o, switch_name, since, n);
+    struct doubts doubts = doubts_of(o, switch_name, lack);
     bool is_lost = false, is_missing = false;
     for (size_t i = 0; i < o->controller->configuration.n_analyzers; i++) {
         if (!strcmp(o->controller->configuration.analyzers[i].name, analyzer)) {
-            is_lost = grew_after(&o->analyzers[i], since);
-            is_missing = collection_gap_explains(&o->analyzers[i], since, n);
+            is_lost = grew_after(&o->analyzers[i], lack->since);
+            is_missing = collection_gap_explains(&o->analyzers[i], lack);
         }
     }
-    bool may_be_its = grew_after(&o->all, since) && is_lost && (doubts.is_lost || !doubts.is_heard);
-    return doubts.is_sure || is_missing || may_be_its;
+    bool may_be_its = grew_after(&o->all, lack->since) && is_lost && (doubts.is_lost || !doubts.is_heard);
+    bool is_late = copy_delays_are_long(o->delays, analyzer, switch_name, lack->since);
+    return doubts.is_sure || is_missing || may_be_its || is_late;
+}
+
+void
+collection_take(struct collection *o, const json_t *trace)
+{
+    if (o) {
+        copy_delays_take(o->delays, trace, ef_time_mono());
+    }
 }
 
 bool
@@ -450,6 +462,7 @@ collection_start(struct controller *c)
     struct collection *o = calloc(1, sizeof *o);
     if (o) {
         o->controller = c;
+        o->delays = copy_delays_create();
         o->sent = json_object();
         o->gathered = json_object();
         o->holes = json_object();
@@ -470,6 +483,7 @@ collection_stop(struct collection *o)
     if (o) {
         fan_out_cancel(o->asking);
         event_free(o->timer);
+        copy_delays_destroy(o->delays);
         json_decref(o->sent);
         json_decref(o->gathered);
         json_decref(o->holes);

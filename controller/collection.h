@@ -10,8 +10,8 @@
  * together, what a switch made and the reshufflers got. Where a difference grows,
  * copies are being lost:
  *
- *     if (collection_is_doubtful(c->collection, "analyzer1", "leaf4", since, 60))
- *         that no copy of leaf4 is in 60 traces of analyzer1 says nothing.
+ *     if (collection_is_doubtful(c->collection, "analyzer1", "leaf4", &(struct collection_lack){60, 60, since}))
+ *         that no copy of leaf4 is in all 60 traces of analyzer1 says nothing.
  *
  * Copies that stand in a queue for seconds are as bad as lost ones while they do: traces end
  * without them. So what is still outstanding counts as well, if it is as much as is to be explained, and a
@@ -37,11 +37,20 @@ void collection_stop(struct collection *collection); /* NULL is fine. */
 /* The controller's switches are others: those that are there still keep what is known of them. NULL is fine. */
 void collection_follow_switches(struct collection *collection);
 
-/* Whether copies of the switch (name or address) for the analyzer were lost or late after
- * `since` (monotonic), or may have been, so that `n` traces lack one: the analyzer lost some, and
- * nothing at all came of the switch, or so many that it may be all of them. False if `collection` is NULL. */
+/* What copies that get lost, or come too late, may explain: `n` of `of` traces lack one. */
+struct collection_lack {
+    unsigned n, of;
+    struct ef_time since; /* Monotonic: they are later than that. */
+};
+
+/* Whether that may be so of copies of the switch (name or address) for the analyzer: that
+ * lost some, and nothing at all came of the switch, or so many are missing that it may be just these.
+ * False if `collection` is NULL. */
 bool collection_is_doubtful(const struct collection *collection, const char *analyzer, const char *switch_name,
-                            struct ef_time since, unsigned n);
+                            const struct collection_lack *lack);
+
+/* A trace that was looked at, as JSON: how late its copies came (copy_delays.h) is a reason for doubt, too. */
+void collection_take(struct collection *collection, const json_t *trace);
 
 /* What is told of a switch's copies. */
 struct collection_told {
@@ -84,8 +93,9 @@ struct collection_gap {
 void collection_gap_note(struct collection_gap *gap, int64_t first, int64_t second, int64_t delay_ms,
                          struct ef_time now);
 
-/* Whether so many are missing now, and were at the look before, that they may be what `n` traces lack that are
- * of after `since`: compared with the least that was ever outstanding since some seconds before that. */
-bool collection_gap_explains(const struct collection_gap *gap, struct ef_time since, unsigned n);
+/* Whether so many are missing now, and were at the look before, that they may be what the traces
+ * lack: compared with the least that was ever outstanding since some seconds before them. It must be a part of all that
+ * were sent: a twentieth, for it may have hit those of one switch, or a quarter of the part of traces that lack one. */
+bool collection_gap_explains(const struct collection_gap *gap, const struct collection_lack *lack);
 
 #endif

@@ -172,6 +172,7 @@ probe_round_take(struct probe_round *r, const char *json, size_t len)
     const json_t *probe = json_object_get(trace, "probe"), *sequence = json_object_get(probe, "sequence");
     struct order *order = order_of(r, ef_json_text_or(probe, "id", ""));
     json_int_t n = json_integer_value(sequence);
+    collection_take(r->controller->collection, trace);
     if (order && json_is_integer(sequence) && n >= 0 && n < (json_int_t) order->o.count) {
         take_trace(r, order, trace, (uint64_t) n);
     }
@@ -227,8 +228,9 @@ doubt(struct probe_round *r)
 {
     for (unsigned i = 0; i < r->n; i++) {
         struct order *order = r->orders[i];
-        if (json_object_size(order->o.ends) && collection_is_doubtful(r->controller->collection, order->analyzer,
-                                                                      order->expected, r->began, n_ended(order))) {
+        unsigned n = n_ended(order);
+        struct collection_lack lack = {n, n + order->o.passed, r->began};
+        if (n && collection_is_doubtful(r->controller->collection, order->analyzer, order->expected, &lack)) {
             order->o.is_doubtful = true;
             order->o.failed = 0;
             json_object_clear(order->o.ends);

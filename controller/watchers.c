@@ -56,8 +56,8 @@ struct watchers {
 static bool
 is_doubtful(const struct watchers *w, const struct watch_case *c)
 {
-    return collection_is_doubtful(w->controller->collection, c->analyzer, c->expected,
-                                  ef_time_add_ms(c->last, -DOUBT_MS), 1);
+    struct collection_lack lack = {1, 1, ef_time_add_ms(c->last, -DOUBT_MS)};
+    return collection_is_doubtful(w->controller->collection, c->analyzer, c->expected, &lack);
 }
 
 /* An alert that no probe can end. */

@@ -16,6 +16,7 @@
 
 #include "controller/alerts.h"
 #include "controller/collection.h"
+#include "controller/copy_delays.h"
 #include "controller/drop_rate.h"
 #include "controller/drop_witnesses.h"
 #include "controller/loop_app.h"
@@ -168,6 +169,13 @@ who_begins_anew_is_doubted(void **state)
     assert_false(note(&g, 10, 10, 10, 0));
 }
 
+/* Whether what is missing explains that `n` of `of` traces since then lack a copy. */
+static bool
+explains(const struct collection_gap *g, struct ef_time since, unsigned n, unsigned of)
+{
+    return collection_gap_explains(g, &(struct collection_lack){n, of, since});
+}
+
 /* Half of the copies stand in a queue, or are lost there. */
 static void
 what_is_outstanding_explains_as_many_traces(void **state)
@@ -175,26 +183,86 @@ what_is_outstanding_explains_as_many_traces(void **state)
     struct collection_gap g = {.first = 5000, .second = 1000};
     note(&g, 20, 400, 400, 0);
     struct ef_time since = now;
-    assert_false(collection_gap_explains(&g, since, 1));
+    assert_false(explains(&g, since, 1, 1));
     note(&g, 1, 400, 320, 0); /* On its way. */
-    assert_false(collection_gap_explains(&g, since, 60));
+    assert_false(explains(&g, since, 60, 60));
     note(&g, 1, 400, 480, 0);
-    assert_false(collection_gap_explains(&g, since, 60));
+    assert_false(explains(&g, since, 60, 60));
     for (int i = 0; i < 8; i++) {
         note(&g, 1, 400, 330 + 10 * (i % 4), 0); /* Less than half of a look's: never sure to be lost. */
     }
     assert_int_equal(g.lost, 0);
-    assert_true(collection_gap_explains(&g, since, 60));
-    assert_false(collection_gap_explains(&g, since, 1200)); /* So many were not. */
-    note(&g, 30, 400, 400, 0);                              /* They were lost, but that is over. */
-    assert_false(collection_gap_explains(&g, now, 60));
+    assert_true(explains(&g, since, 60, 60));
+    assert_false(explains(&g, since, 1200, 1200)); /* So many were not. */
+    note(&g, 30, 400, 400, 0);                     /* They were lost, but that is over. */
+    assert_false(explains(&g, now, 60, 60));
+    assert_false(explains(&(struct collection_gap){0}, since, 1, 1));
+}
+
+/* Few that are lost do not explain that all packets are dropped, but that few are. */
+static void
+some_that_are_lost_explain_some(void **state)
+{
+    struct collection_gap g = {.first = 5000, .second = 1000};
+    note(&g, 20, 400, 400, 0);
+    struct ef_time since = now;
+    note(&g, 8, 400, 393, 0); /* One of 57. */
+    assert_false(explains(&g, since, 60, 60));
+    assert_true(explains(&g, since, 15, 436));
+    assert_false(explains(&g, since, 60, 400));
+    note(&g, 20, 400, 400, 0);
     since = now;
-    note(&g, 8, 400, 393, 0); /* One of 57 */
-    assert_false(collection_gap_explains(&g, since, 60));
+    note(&g, 8, 400, 360, 0); /* One of 10. */
+    assert_true(explains(&g, since, 60, 60));
+}
+
+/* Takes a trace with a copy of leaf2 that comes that late; clocks differ by 0.3 s. */
+static void
+take_late(struct copy_delays *delays, double late_s)
+{
+    char made[EF_TIME_TEXT_SIZE], came[EF_TIME_TEXT_SIZE];
+    now = ef_time_add_ms(now, 20);
+    ef_time_format(now, made);
+    ef_time_format(ef_time_add_ms(now, (int64_t) (1000 * late_s) - 300), came);
+    json_t *trace = json_pack("{s:s, s:[{s:s, s:s, s:s}, {s:s, s:s}]}", "analyzer", "analyzer1", "hops", "name",
+                              "leaf2", "switch_time", made, "arrival", came, "name", "leaf1", "arrival", came);
+    copy_delays_take(delays, trace, now);
+    copy_delays_take(delays, trace, now); /* It is asked for again. */
+    json_decref(trace);
+}
+
+static void
+copies_that_come_late_are_doubted(void **state)
+{
+    struct copy_delays *delays = copy_delays_create();
+    struct ef_time since = now;
+    assert_false(copy_delays_are_long(delays, "analyzer1", "leaf2", since));
+    for (int i = 0; i < 10; i++) {
+        take_late(delays, 0.001 * i);
+    }
+    take_late(delays, 3); /* It stood still for a moment. */
+    take_late(delays, 3);
+    take_late(delays, 0.9);
+    assert_false(copy_delays_are_long(delays, "analyzer1", "leaf2", since));
+    take_late(delays, 3.5);
+    assert_true(copy_delays_are_long(delays, "analyzer1", "leaf2", since));
+    assert_false(copy_delays_are_long(delays, "analyzer1", "leaf1", since));
+    assert_false(copy_delays_are_long(delays, "analyzer2", "leaf2", since));
+    assert_false(copy_delays_are_long(delays, "analyzer1", "leaf2", ef_time_add_ms(now, 1)));
+    now = ef_time_add_ms(now, 200000); /* Somebody has set a clock: that is usual in the end. */
     since = now;
-    note(&g, 8, 400, 360, 0); /* or of 10. */
-    assert_true(collection_gap_explains(&g, since, 60));
-    assert_false(collection_gap_explains(&(struct collection_gap){0}, since, 1));
+    for (int i = 0; i < 10; i++) {
+        take_late(delays, 3);
+    }
+    assert_false(copy_delays_are_long(delays, "analyzer1", "leaf2", since));
+    json_t *odd = json_pack("{s:s, s:[{s:s, s:s, s:s}]}", "analyzer", "analyzer1", "hops", "name", "leaf2",
+                            "switch_time", "1700-01-01T00:00:00Z", "arrival", "2200-01-01T00:00:00Z");
+    for (int i = 0; i < 5; i++) {
+        copy_delays_take(delays, odd, now);
+    }
+    assert_false(copy_delays_are_long(delays, "analyzer1", "leaf2", since));
+    json_decref(odd);
+    copy_delays_destroy(delays);
 }
 
 static void
@@ -347,6 +415,8 @@ main(void)
         cmocka_unit_test(a_counter_that_is_told_late_raises_no_doubt),
         cmocka_unit_test(who_begins_anew_is_doubted),
         cmocka_unit_test(what_is_outstanding_explains_as_many_traces),
+        cmocka_unit_test(some_that_are_lost_explain_some),
+        cmocka_unit_test(copies_that_come_late_are_doubted),
         cmocka_unit_test(a_witness_is_heard_by_what_comes_later),
         cmocka_unit_test(few_drops_are_a_rate_if_they_go_on),
         cmocka_unit_test(probes_stay_within_the_budget),
