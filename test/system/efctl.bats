@@ -328,6 +328,7 @@ control_socket() {
     [ "$(complete_words efctl t | xargs)" = "token topology trace" ]
     [ "$(complete_words efctl --controller "$URL" switche)" = switches ]
     [ "$(complete_words efctl trace --no)" = "" ]
+    [ "$(complete_words efctl config "")" = check ]
     touch "$BATS_TEST_TMPDIR/capture.pcapng"
     [ "$(complete_words efctl trace --pcapng "$BATS_TEST_TMPDIR/cap")" = "$BATS_TEST_TMPDIR/capture.pcapng" ]
     # Every option of --help is there, and no other.

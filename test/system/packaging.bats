@@ -69,6 +69,35 @@ options_of() { # NAME PROGRAM
     [[ $stderr == *"c.json: "* ]]
 }
 
+@test "efctl says of a configuration what the controller says" {
+    local dir=$BATS_TEST_TMPDIR file said
+    PATH=$EF_BUILD/controller:$PATH
+    cp "$CONF"/*.json "$dir"
+    echo '{"listen": 7}' >"$dir/listen.json"
+    echo '{"topology": "nowhere.json", "everflow": {"targets": ["10.0.0.1"], "classes": []}}' >"$dir/nowhere.json"
+    echo '{' >"$dir/half.json"
+    for file in listen nowhere half missing; do
+        run -1 --separate-stderr "$EF_BUILD/controller/ef-controller" --config "$dir/$file.json" --check-config
+        said=${stderr#ef-controller: }
+        [ -n "$said" ]
+        run -1 --separate-stderr "$EF_BUILD/utilities/efctl/efctl" config check "$dir/$file.json"
+        [ "$stderr" = "efctl: $said" ]
+        [ -z "$output" ]
+    done
+    run -0 "$EF_BUILD/controller/ef-controller" --config "$dir/controller.json" --check-config
+    run -0 "$EF_BUILD/utilities/efctl/efctl" config check "$dir/controller.json"
+    [ "$output" = "$dir/controller.json: the configuration is in order" ]
+    "$EF_BUILD/utilities/efctl/efctl" config check "$dir/controller.json" --json |
+        jq -e --arg file "$dir/controller.json" '. == {file: $file, in_order: true}'
+    run -2 --separate-stderr "$EF_BUILD/utilities/efctl/efctl" config check
+    [[ $stderr == *"check needs one FILE"* ]]
+    run -2 --separate-stderr "$EF_BUILD/utilities/efctl/efctl" config chek "$dir/controller.json"
+    [[ $stderr == *"there is: check FILE"* ]]
+    # It may be installed where this build would be.
+    run --separate-stderr env PATH=/nowhere "$EF_BUILD/utilities/efctl/efctl" config check "$dir/controller.json"
+    [ "$status" = 0 ] || [[ $stderr == "efctl: ef-controller, which knows, cannot be run: No such file or directory; "* ]]
+}
+
 # known_at PLACE: the members that the controller knows there, a line each, by its own
 # words. PLACE is a jq path into a document that has one of everything.
 known_at() {

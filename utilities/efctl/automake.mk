@@ -1,5 +1,6 @@
 # Everything but main() is a library, so that the unit tests link it.
 noinst_LIBRARIES += utilities/efctl/libefctl.a
+utilities_efctl_libefctl_a_CPPFLAGS = $(AM_CPPFLAGS) -DEF_SBINDIR='"$(sbindir)"'
 utilities_efctl_libefctl_a_SOURCES = \
 	utilities/efctl/alert.c utilities/efctl/alert_view.c \
 	utilities/efctl/client.c utilities/efctl/client.h \
@@ -16,6 +17,7 @@ utilities_efctl_libefctl_a_SOURCES = \
 	utilities/efctl/probe.c utilities/efctl/probe_view.c \
 	utilities/efctl/audit.c \
 	utilities/efctl/config.c \
+	utilities/efctl/config_check.c utilities/efctl/config_check.h \
 	utilities/efctl/token.c \
 	utilities/efctl/webhook.c \
 	utilities/efctl/status.c \

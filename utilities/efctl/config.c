@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* efctl config: what the controller was configured with, and from where. */
+/* efctl config: what the controller was configured with, and from where; and whether
+ * the controller would take another file. */
 #include <config.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "utilities/efctl/command.h"
+#include "utilities/efctl/config_check.h"
 #include "utilities/efctl/json_get.h"
 #include "utilities/efctl/table.h"
 #include "utilities/efctl/views.h"
@@ -73,20 +77,62 @@ efctl_config_view(struct efctl_output *out, const json_t *document, const void *
     efctl_table_destroy(table);
 }
 
+/* --- A file that is not in force yet ------------------------------------------- */
+
+static void
+view_check(struct efctl_output *out, const json_t *document, const void *ctx)
+{
+    efctl_output_printf(out, EFCTL_PLAIN, "%s: the configuration is in order", efctl_get_string(document, "file", "?"));
+    efctl_output_newline(out);
+}
+
+static int
+check(struct efctl_context *context, const char *file)
+{
+    struct ef_error err = EF_ERROR_INIT;
+    if (efctl_config_check(file, &err)) {
+        return efctl_fail(&err);
+    }
+    json_t *document = json_pack("{s:s, s:b}", "file", file, "in_order", 1);
+    if (!document) {
+        ef_error_set(&err, -EINVAL, "the file's name is not UTF-8");
+        return efctl_fail(&err);
+    }
+    efctl_output_document(&context->out, document, view_check, NULL);
+    json_decref(document);
+    return efctl_finish(context, EFCTL_OK);
+}
+
+/* --- The command ------------------------------------------------------------------ */
+
 static int
 run(struct efctl_context *context, int argc, char *argv[])
 {
-    int status = efctl_command_parse_no_words(&efctl_config, context, argc, argv);
-    return status != EFCTL_GO_ON ? status : efctl_command_show(context, "/v1/config", efctl_config_view, NULL, NULL);
+    struct ef_error err = EF_ERROR_INIT;
+    int status = efctl_command_parse(&efctl_config, context, NULL, &argc, argv);
+    if (status != EFCTL_GO_ON) {
+        return status;
+    }
+    if (!argc) {
+        return efctl_command_show(context, "/v1/config", efctl_config_view, NULL, NULL);
+    }
+    if (strcmp(argv[0], "check")) {
+        ef_error_set(&err, -EINVAL, "'%.60s' is not expected here; there is: check FILE", argv[0]);
+    } else if (argc != 2) {
+        ef_error_set(&err, -EINVAL, "check needs one FILE");
+    } else {
+        return check(context, argv[1]);
+    }
+    return efctl_usage_error(&efctl_config, &err);
 }
 
 const struct efctl_command efctl_config = {
     "config",
-    "",
-    "Shows the configuration that the controller has, and where it is from; secrets are hidden",
+    "[check FILE]",
+    "Shows the controller's configuration, without secrets, and where it is from; or checks another FILE",
     "  efctl config\n"
     "  efctl config --json | jq .configuration.everflow\n"
-    "How to check a file before it is used is in ef-controller(8).\n",
+    "  efctl config check /etc/everflow/controller.json\n",
     true,
     run,
 };
