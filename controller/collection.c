@@ -169,7 +169,8 @@ collection_gap_explains(const struct collection_gap *g, const struct collection_
         usual = EF_MIN(usual, look->gap);
     }
     int64_t missing = outstanding - usual;
-    bool is_large = missing * MISSING_PART >= sent || missing * 4 * lack->of >= sent * lack->n;
+    double part = sent ? (double) missing / (double) sent : 1; /* Numbers come from outside: no product of them. */
+    bool is_large = part * MISSING_PART >= 1 || part * 4 * lack->of >= lack->n;
     return missing >= FEW_MISSING && missing >= lack->n / 2 && is_large;
 }
 
