@@ -22,6 +22,7 @@ import json
 import os
 import random
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -219,9 +220,11 @@ class Client(threading.Thread):
 
 def judge(number, daemon, files_before):
     n = len(daemon.samples) // 3
-    middle = max(kib for kib, _ in daemon.samples[n : 2 * n])
-    last = max(kib for kib, _ in daemon.samples[2 * n :])
-    print(f"# {daemon.name}: {daemon.n_answers} answers; {daemon.samples[0][0]} KiB at first, {middle} then, {last} at last; "
+    kib = [kib for kib, _ in daemon.samples]
+    middle, last = max(kib[n : 2 * n]), max(kib[2 * n :])
+    medians = ", ".join(str(int(statistics.median(third))) for third in (kib[:n], kib[n : 2 * n], kib[2 * n :]) if third)
+    print(f"# {daemon.name}: {daemon.n_answers} answers; {kib[0]} KiB at first, {middle} then, {last} at last "
+          f"(medians of the thirds: {medians}); "
           f"{files_before} files at first, {max(f for _, f in daemon.samples)} at most")
     is_well = daemon.process.poll() is None and daemon.status()["role"] == daemon.kind
     end = time.monotonic() + PATIENCE_S
