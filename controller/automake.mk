@@ -46,7 +46,7 @@ controller_libcontroller_a_SOURCES = \
 	controller/drop_place.c controller/drop_place.h controller/drop_persistence.c controller/drop_persistence.h \
 	controller/drop_rate.c controller/drop_rate.h controller/drop_class.c controller/drop_class.h \
 	controller/copy_delays.c controller/copy_delays.h \
-	controller/copy_watch.c controller/copy_watch.h \
+	controller/copy_shadow.c controller/copy_shadow.h controller/copy_watch.c controller/copy_watch.h \
 	controller/copy_ways.c controller/copy_ways.h \
 	controller/drop_witnesses.c controller/drop_witnesses.h \
 	controller/drop_lengths.c controller/drop_lengths.h controller/drop_verdict.c controller/drop_verdict.h \

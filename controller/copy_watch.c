@@ -117,14 +117,14 @@ read_entry(struct copy_watch *w, const struct copy_look *look, const json_t *ent
     snprintf(l->key, sizeof l->key, "%s %s", analyzer ? "analyzer" : uplink ? "uplink" : "sequence", name);
     note_loss(w, l, uplink ? STATISTICS_GAP_S : NUMBERS_GAP_S, look->now);
     /* That not one copy comes is no burst. */
-    const struct copy_heard *heard = uplink ? heard_of(look, uplink) : NULL;
-    bool is_all = heard && heard->is_silent && l->goes_on;
+    const struct copy_heard *heard = analyzer ? NULL : heard_of(look, name);
+    bool is_all = uplink && heard && heard->is_silent && l->goes_on;
     l->is_told = !l->is_over && alerts_active(w->alerts, kind, name);
     l->lasts = !l->is_over && l->lost >= FEW_LOST && (l->for_ms >= GOES_ON_MS || is_all);
     if (l->is_told) {
         json_object_set_new(w->losing, name, json_true());
     }
-    if (l->is_told || look->has_cause) {
+    if (l->is_told || look->has_cause || (heard && heard->is_hidden)) {
         forget_loss(w, l);
         l->lasts = false;
     }

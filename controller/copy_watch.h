@@ -29,7 +29,8 @@ struct copy_watch;
 struct copy_heard {
     const char *name;
     bool is_busy;   /* Many came lately: if it lost some, that would be known. */
-    bool is_silent; /* None comes any more. */
+    bool is_silent; /* None comes any more, */
+    bool is_hidden; /* and that may be since what has failed swallows them (copy_shadow.h), which was told. */
 };
 
 struct copy_look {

@@ -50,14 +50,29 @@ retry_pattern(struct drop *a)
     probe_round_start(a->round, on_varied, a);
 }
 
+bool
+drop_is_confirmed(const struct probe_round_order *again)
+{
+    return !again->is_doubtful && again->failed > again->passed && 2 * again->failed >= again->count;
+}
+
 static void
 on_confirmed(void *ctx)
 {
     struct drop *a = ctx;
+    const struct probe_round_order *o = probe_round_order(a->round, 0);
     drop_round_keep(a);
-    if (!drop_has_ended(a)) {
-        retry_pattern(a);
+    if (drop_has_ended(a)) {
+        return;
     }
+    if (!drop_is_confirmed(o)) {
+        diagnosis_fail(a->d, "of %u probes once more only %u were seen to be dropped at %s: nothing can be told",
+                       o->count, o->failed, a->at);
+        return;
+    }
+    a->pattern.next_is_heard = true;
+    drop_pattern_solve(&a->pattern);
+    retry_pattern(a);
 }
 
 /* Copies of the next switch come: perhaps only since then, and those that tell of the
@@ -133,7 +148,7 @@ on_wait(evutil_socket_t fd, short what, void *ctx)
 static bool
 asks_about_next(struct drop *a)
 {
-    if (!a->pattern.next || a->pattern.beyond_link || drop_pattern_next_is_seen(&a->pattern)) {
+    if (!a->pattern.next || drop_pattern_next_is_seen(&a->pattern)) {
         return false;
     }
     enum drop_heard heard = drop_witnesses_ask(&a->witnesses, a->c->collection, a->pattern.next);

@@ -362,7 +362,7 @@ drop_pattern_solve(struct drop_pattern *p)
     for (int i = 0; i < DROP_N_FIELDS; i++) {
         p->matters[i] = matters(p, (enum drop_field) i);
     }
-    p->next_is_dead = p->next && !p->seen[DROP_ALIVE].passed && p->seen[DROP_LINK].failed &&
+    p->next_is_dead = p->next && !p->next_is_heard && !p->seen[DROP_ALIVE].passed && p->seen[DROP_LINK].failed &&
                       (p->seen[DROP_ALIVE].failed || p->next_is_silent);
     if (p->matters[DROP_SIZE] == DROP_MATTERS && !p->fails_length) {
         int shortest = probe_flow_shortest(&p->base);
@@ -377,6 +377,18 @@ drop_pattern_unknown(const struct drop_pattern *p)
     unsigned n = 0;
     for (int i = DROP_SRC_PORT; i <= DROP_DST_ELSEWHERE; i++) {
         n += p->matters[i] == DROP_NOT_KNOWN;
+    }
+    return n;
+}
+
+size_t
+drop_pattern_unseen(const struct drop_pattern *p, const char *names[FABRIC_MAP_NEXT])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_candidates; i++) {
+        if (!p->next || !strcmp(p->next, p->candidates[i].name)) {
+            names[n++] = p->candidates[i].name;
+        }
     }
     return n;
 }

@@ -77,7 +77,8 @@ struct drop_pattern {
     } candidates[FABRIC_MAP_NEXT];
     size_t n_candidates;
     bool is_retry;                        /* Variations are of what could not be told, with more ports. */
-    bool next_is_silent;                  /* No copy of the next switch comes, and it made none. */
+    bool next_is_silent;                  /* No copy of the next switch comes, and it made none; */
+    bool next_is_heard;                   /* or some do, so that it is not down. */
     bool beyond_link;                     /* Packets that have another way are dropped as well. */
     const char *unheard[FABRIC_MAP_NEXT]; /* Neighbours of `at` of which no copies come at all. Borrowed. */
     size_t n_unheard;
@@ -111,6 +112,10 @@ void drop_pattern_solve(struct drop_pattern *p);
 /* Of how many fields it is not known whether they matter: then the text may say more
  * than is dropped. */
 unsigned drop_pattern_unknown(const struct drop_pattern *p);
+
+/* Who should have seen the packets next, one of them: the next switch, or all that it may be. Names
+ * live as long as the pattern. Returns how many. */
+size_t drop_pattern_unseen(const struct drop_pattern *p, const char *names[FABRIC_MAP_NEXT]);
 
 /* Some probe was seen at the next switch: its copies arrive. */
 bool drop_pattern_next_is_seen(const struct drop_pattern *p);

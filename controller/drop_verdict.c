@@ -9,6 +9,39 @@
 
 #include "controller/drop_run.h"
 #include "controller/statistics.h"
+#include "controller/watch_switches.h"
+
+/* Whether those who should have seen the packets would not be heard of; and then the end, unless the work goes on. */
+static bool
+is_hidden(struct drop *a)
+{
+    const char *names[FABRIC_MAP_NEXT];
+    char what[COPY_SHADOW_TEXT];
+    size_t n = a->has_pattern ? drop_pattern_unseen(&a->pattern, names) : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!switch_watch_may_hide(a->c->switch_watch, names[i], what)) {
+            continue;
+        }
+        if (!a->goes_on) {
+            diagnosis_fail(a->d, "copies of %s may be lost with %s: nothing can be told of packets to it", names[i],
+                           what);
+        }
+        return true;
+    }
+    return false;
+}
+
+static json_t *
+unseen(const struct drop *a)
+{
+    const char *names[FABRIC_MAP_NEXT];
+    json_t *list = json_array();
+    size_t n = a->has_pattern ? drop_pattern_unseen(&a->pattern, names) : 0;
+    for (size_t i = 0; i < n; i++) {
+        json_array_append_new(list, json_string(names[i]));
+    }
+    return list;
+}
 
 /* What the watchers need to look again later. */
 static json_t *
@@ -20,10 +53,10 @@ details(const struct drop *a)
         a->has_pattern && a->pattern.fails_length
             ? json_pack("{s:i, s:i}", "dropped", a->pattern.fails_length, "passes", a->pattern.passes_length)
             : NULL;
-    return json_pack("{s:s, s:o, s:i, s:i, s:i, s:s?, s:o?, s:b}", "at", a->at, "packet", packet, "probed",
+    return json_pack("{s:s, s:o, s:i, s:i, s:i, s:s?, s:o?, s:b, s:o}", "at", a->at, "packet", packet, "probed",
                      (int) a->n_probed, "dropped", (int) a->n_failed, "unknown_fields",
                      (int) drop_pattern_unknown(&a->pattern), "reason", *a->reason ? a->reason : NULL, "lengths",
-                     lengths, "probed_in_vain", a->was_in_vain);
+                     lengths, "probed_in_vain", a->was_in_vain, "unseen", unseen(a));
 }
 
 static void
@@ -55,6 +88,9 @@ drop_finish_persistent(struct drop *a)
     struct verdict v = {.persistence = VERDICT_PERSISTENT};
     char what[256], way[96];
     double low, high;
+    if (is_hidden(a)) {
+        return;
+    }
     statistics_wilson(a->n_failed, a->n_probed, &low, &high);
     v.confidence = low;
     drop_pattern_text(p, what, sizeof what);
@@ -87,6 +123,9 @@ drop_finish_random(struct drop *a)
     struct verdict v = {.persistence = VERDICT_PERSISTENT};
     char way[96], what[96];
     double low, high;
+    if (is_hidden(a)) {
+        return;
+    }
     statistics_wilson(a->n_failed, a->n_probed, &low, &high);
     snprintf(what, sizeof what, "%.1f %% of packets at random (95 %%: %.1f to %.1f %%)",
              100.0 * a->n_failed / a->n_probed, 100 * low, 100 * high);
@@ -119,6 +158,9 @@ drop_finish_unprobed(struct drop *a, const char *why)
 {
     struct verdict v = {.persistence = VERDICT_UNKNOWN, .confidence = 0.5};
     char way[96];
+    if (is_hidden(a)) {
+        return;
+    }
     a->was_in_vain = probe_round_n(a->round) && probe_round_order(a->round, 0)->sent;
     if (!*a->trace_id) {
         diagnosis_fail(a->d, "the probes tell nothing: %s", why);

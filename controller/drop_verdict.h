@@ -3,7 +3,12 @@
  * behind it, the class of packets, the rate with its confidence interval, in words and
  * as the fields of a verdict.
  *
- * All that are called "finish" end the diagnosis: the run is gone after them. */
+ * All that are called "finish" end the diagnosis: the run is gone after them.
+ *
+ * That packets are dropped is concluded from a switch not having seen them. If its copies may
+ * go over something that has failed, and none comes any more, nothing can be told, and that is
+ * what the diagnosis ends with, or what is said so far is not said: whenever the failure became known.
+ * Else the verdict's details name those switches, "unseen", for who learns of a failure later. */
 #ifndef CONTROLLER_DROP_VERDICT_H
 #define CONTROLLER_DROP_VERDICT_H
 

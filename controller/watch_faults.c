@@ -19,12 +19,14 @@
 #include "controller/probe_round.h"
 #include "controller/watch_case.h"
 #include "controller/watch_causes.h"
+#include "controller/watch_switches.h"
 
 enum {
     N_PROBES = 20,
     N_PROBES_RANDOM = 250, /* One of 100 that is dropped is not missed more often than once in 12, twice in 150. */
     GOOD_ROUNDS = 2,
     MAX_TRACES = 20, /* Ids in an alert's evidence. */
+    NEW_S = 15,      /* So long after it was found, what fails then may have been its cause all the time. */
 };
 
 struct fault {
@@ -35,6 +37,7 @@ struct fault {
     json_t *packet, *evidence;
     bool is_random;
     unsigned n_good, n_unknown; /* Rounds that passed; fields that may matter or not. */
+    struct ef_time taken;       /* Monotonic. */
     struct event *timer;
     struct probe_round *round;
 };
@@ -124,14 +127,32 @@ end_fault(struct fault *f, const char *why)
     free_fault(f);
 }
 
+/* Those who should have seen the packets would not be heard of, for something has failed
+ * that was not known yet, or only now is. */
+static bool
+is_hidden(const struct fault *f)
+{
+    const json_t *unseen = json_object_get(f->evidence, "unseen"), *name;
+    bool is_new = ef_time_before(ef_time_mono(), ef_time_add_ms(f->taken, NEW_S * 1000)), is = false;
+    char what[COPY_SHADOW_TEXT];
+    size_t i;
+    json_array_foreach((json_t *) unseen, i, name)
+    {
+        const char *text = json_string_value(name);
+        is = is || (is_new && text && switch_watch_hides(f->faults->controller->switch_watch, text, what));
+    }
+    return is;
+}
+
 void
 watch_faults_explain(struct watch_faults *faults)
 {
     struct fault *f, *next;
     for (f = TAILQ_FIRST(&faults->list); f; f = next) {
         next = TAILQ_NEXT(f, next);
-        if (watch_causes_explain(faults->controller->alerts, f->kind, ef_json_text(f->evidence, "device"),
-                                 json_object_get(f->evidence, "link"))) {
+        if (is_hidden(f) ||
+            watch_causes_explain(faults->controller->alerts, f->kind, ef_json_text(f->evidence, "device"),
+                                 json_object_get(f->evidence, "link"), json_object_get(f->evidence, "unseen"))) {
             end_fault(f, "another alert explains it");
         }
     }
@@ -206,10 +227,11 @@ make_evidence(const struct diagnosis *d)
     for (size_t i = 0; i < json_array_size(json_object_get(found, "traces")) && i < MAX_TRACES; i++) {
         json_array_append(traces, json_array_get(json_object_get(found, "traces"), i));
     }
-    return json_pack("{s:s, s:O?, s:O?, s:O?, s:O?, s:O?, s:o}", "diagnosis", diagnosis_id(d), "device",
+    return json_pack("{s:s, s:O?, s:O?, s:O?, s:O?, s:O?, s:o, s:O*}", "diagnosis", diagnosis_id(d), "device",
                      json_object_get(verdict, "device"), "link", json_object_get(verdict, "link"), "class",
                      json_object_get(verdict, "class"), "persistent", json_object_get(verdict, "persistent"),
-                     "confidence", json_object_get(verdict, "confidence"), "traces", traces);
+                     "confidence", json_object_get(verdict, "confidence"), "traces", traces, "unseen",
+                     json_object_get(json_object_get(verdict, "details"), "unseen"));
 }
 
 static struct fault *
@@ -249,6 +271,7 @@ watch_faults_take(struct watch_faults *faults, const char *key, const struct dia
     f->packet = json_incref(json_object_get(details, "packet"));
     f->evidence = make_evidence(d);
     f->n_good = 0;
+    f->taken = ef_time_mono();
     f->n_unknown = (unsigned) json_integer_value(json_object_get(details, "unknown_fields"));
     int dropped = (int) json_integer_value(json_object_get(details, "dropped")),
         probed = (int) json_integer_value(json_object_get(details, "probed"));

@@ -14,6 +14,7 @@
 #include "controller/collection.h"
 #include "controller/controller.h"
 #include "controller/copy_watch.h"
+#include "controller/copy_ways.h"
 
 enum {
     EVERY_MS = 500,
@@ -21,6 +22,7 @@ enum {
     SILENT_MS = 1500, /* A switch is silent after so long without a copy, ... */
     SILENT_GAPS =
         8, /* and after so many times the mean time between two copies: chance alone makes one such gap in 3,000. */
+    SUSPECT_MS = 1000, /* One that lives answers sooner, most often. */
     SELDOM_MS = 15000, /* One that would take longer than this to be silent sends too seldom to tell. */
     BUSY_LOOKS = 8,
     BUSY_COPIES = 20,         /* At the last looks: if some were lost, that would be known. */
@@ -34,6 +36,7 @@ struct watched_switch {
     uint64_t n_looks;
     struct ef_time last_copy; /* Monotonic. */
     int64_t silent_ms;        /* After so long without one it is silent; 0: that cannot be told. */
+    struct ef_time asked; /* Monotonic: it is, and has been asked whether it lives; 0: it is not, or has answered. */
 };
 
 struct switch_watch {
@@ -42,6 +45,7 @@ struct switch_watch {
     struct watched_switch *switches; /* As the topology has them. */
     struct ef_time active_since;     /* Monotonic; 0: we are not the active one. */
     struct copy_watch *copies;
+    struct copy_ways *ways;
     struct ef_time failure; /* Monotonic: when a link or switch was last seen to have failed; 0: never. */
     json_t *failing;        /* Those that have, by subject; */
     struct ef_time changed; /* when they became more or fewer; 0: never. */
@@ -195,10 +199,12 @@ look_at_switch(struct switch_watch *w, size_t i, json_t *failed)
     /* An alert of the controller before us is over when we have seen so, not when we have seen nothing yet. */
     bool is_doubtful = alerts_active(w->controller->alerts, "switch", name) && (!is_new || is_first);
     if (!is_silent && !is_doubtful) {
+        s->asked.ns = 0;
         managed_switch_forget_check(managed);
         return;
     }
     enum switch_life life = managed_switch_check(managed);
+    s->asked = life != SWITCH_ASKED ? (struct ef_time){0} : s->asked.ns ? s->asked : now;
     if (life != SWITCH_DEAD) {
         if (is_doubtful && life != SWITCH_ALIVE) {
             json_object_set_new(failed, name, json_true());
@@ -244,6 +250,59 @@ switch_watch_is_unsettled(const struct switch_watch *w)
     return w && w->changed.ns && ef_time_diff_ns(ef_time_mono(), w->changed) < UNSETTLED_MS * EF_NS_PER_MS;
 }
 
+/* --- Hidden -------------------------------------------------------------------- */
+
+static bool
+is_quiet(const struct watched_switch *s)
+{
+    return !s->n_looks || ef_time_diff_ns(ef_time_mono(), s->last_copy) >= SILENT_MS * EF_NS_PER_MS;
+}
+
+static bool
+is_suspect(const struct watched_switch *s)
+{
+    return s->asked.ns && ef_time_diff_ns(ef_time_mono(), s->asked) >= SUSPECT_MS * EF_NS_PER_MS;
+}
+
+/* One that does not answer, itself or on the way, has perhaps failed as well. */
+static bool
+is_behind_suspect(const struct switch_watch *w, const char *name, char what[COPY_SHADOW_TEXT])
+{
+    const struct topology *t = &w->controller->topology;
+    for (size_t i = 0; i < t->n_switches; i++) {
+        const struct copy_place place = {t->switches[i].name, NULL};
+        if (is_suspect(&w->switches[i]) && (!strcmp(place.from, name) || copy_ways_may_cross(w->ways, name, &place))) {
+            snprintf(what, COPY_SHADOW_TEXT, "%.64s, of which nothing is heard", place.from);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The one of that name, if no copy of it comes; or NULL. */
+static const struct watched_switch *
+find_quiet(const struct switch_watch *w, const char *name)
+{
+    for (size_t i = 0; w && i < w->controller->topology.n_switches; i++) {
+        if (!strcmp(w->controller->topology.switches[i].name, name)) {
+            return is_quiet(&w->switches[i]) ? &w->switches[i] : NULL;
+        }
+    }
+    return NULL;
+}
+
+bool
+switch_watch_hides(const struct switch_watch *w, const char *name, char what[COPY_SHADOW_TEXT])
+{
+    return find_quiet(w, name) && copy_shadow_falls_on(w->ways, w->controller->alerts, name, what);
+}
+
+bool
+switch_watch_may_hide(const struct switch_watch *w, const char *name, char what[COPY_SHADOW_TEXT])
+{
+    return switch_watch_hides(w, name, what) || (find_quiet(w, name) && is_behind_suspect(w, name, what));
+}
+
 /* --- Copies -------------------------------------------------------------------- */
 
 /* How many copies came at the last looks. */
@@ -260,14 +319,17 @@ look_at_losses(struct switch_watch *w)
     const struct topology *t = &w->controller->topology;
     struct ef_time now = ef_time_mono();
     struct copy_heard *heard = calloc(t->n_switches + 1, sizeof *heard);
+    char what[COPY_SHADOW_TEXT];
     json_t *gaps = collection_show(w->controller->collection);
     if (!heard) {
         abort(); /* Control path. */
     }
     for (size_t i = 0; i < t->n_switches; i++) {
         const struct watched_switch *s = &w->switches[i];
-        heard[i] = (struct copy_heard){
-            .name = t->switches[i].name, .is_busy = copies_lately(s) >= BUSY_COPIES, .is_silent = has_silence(s, now)};
+        heard[i] = (struct copy_heard){.name = t->switches[i].name,
+                                       .is_busy = copies_lately(s) >= BUSY_COPIES,
+                                       .is_silent = has_silence(s, now),
+                                       .is_hidden = switch_watch_may_hide(w, t->switches[i].name, what)};
     }
     struct copy_look look = {
         .gaps = gaps,
@@ -314,6 +376,7 @@ switch_watch_start(struct controller *c)
     }
     w->controller = c;
     w->copies = copy_watch_create(c->topology.document, c->alerts);
+    w->ways = copy_ways_create(c->topology.document);
     w->failing = json_object();
     return w;
 }
@@ -324,6 +387,7 @@ switch_watch_stop(struct switch_watch *w)
     if (w) {
         event_free(w->timer);
         copy_watch_destroy(w->copies);
+        copy_ways_destroy(w->ways);
         json_decref(w->failing);
         free(w->switches);
         free(w);

@@ -106,9 +106,12 @@ take_verdict(struct watchers *w, struct watch_case *c, const struct diagnosis *d
     const json_t *verdict = diagnosis_verdict(d), *persistent = json_object_get(verdict, "persistent");
     const json_t *details = json_object_get(verdict, "details");
     struct ef_time now = ef_time_mono();
-    bool is_explained = watch_causes_explain(w->controller->alerts, ef_json_text(verdict, "kind"),
-                                             ef_json_text(verdict, "device"), json_object_get(verdict, "link"));
-    if (!verdict || !strcmp(ef_json_text(verdict, "kind"), "none")) {
+    bool is_explained =
+        watch_causes_explain(w->controller->alerts, ef_json_text(verdict, "kind"), ef_json_text(verdict, "device"),
+                             json_object_get(verdict, "link"), json_object_get(details, "unseen"));
+    if (switch_watch_is_unsettled(w->controller->switch_watch)) {
+        c->not_before = ef_time_add_ms(now, AFTER_TRANSIENT_MS); /* It has changed since the last look at the cases. */
+    } else if (!verdict || !strcmp(ef_json_text(verdict, "kind"), "none")) {
         c->not_before = ef_time_add_ms(now, AFTER_FAILURE_MS);
     } else if (json_is_true(persistent) && is_explained) {
         c->not_before = ef_time_add_ms(now, AFTER_EXPLAINED_MS);

@@ -15,6 +15,7 @@
 
 #include "base/util.h"
 #include "controller/alerts.h"
+#include "controller/copy_shadow.h"
 #include "controller/copy_watch.h"
 #include "controller/copy_ways.h"
 
@@ -40,6 +41,7 @@ struct model {
     int64_t lost[N];
     struct ef_time last[N];
     bool is_quiet[N]; /* Sends few copies. */
+    bool is_hidden[N];
     bool has_cause;
 };
 
@@ -96,7 +98,7 @@ pass(struct model *m, const char *place)
     json_t *gaps = json_array();
     m->now = ef_time_add_ms(m->now, EVERY_MS);
     for (int i = 0; i < N; i++) {
-        heard[i] = (struct copy_heard){.name = names[i], .is_busy = !m->is_quiet[i]};
+        heard[i] = (struct copy_heard){.name = names[i], .is_busy = !m->is_quiet[i], .is_hidden = m->is_hidden[i]};
         if (place && strstr(ways[i], place)) {
             m->lost[i] += 2;
             m->last[i] = m->now;
@@ -402,6 +404,62 @@ analyzers_and_known_causes_stay_as_they_are(void **state)
     assert_string_equal(told(m), "analyzer1 ");
 }
 
+/* What a failed switch swallows is told as that switch's failure; what others lose is not. */
+static void
+copies_that_a_failure_swallows_are_no_news(void **state)
+{
+    struct model *m = *state;
+    m->is_hidden[2] = true;
+    pass_for(m, "leaf3>spine1 ", 15);
+    assert_string_equal(told(m), "");
+    pass_for(m, "leaf2>spine2 ", 9);
+    assert_string_equal(told(m), "leaf2 ");
+    m->is_hidden[2] = false;
+    pass_for(m, "leaf3>spine1 ", 9); /* It is back, and still loses some. */
+    assert_string_equal(told(m), "leaf2 leaf3 ");
+}
+
+static void
+expect_shadow(const struct model *m, const char *name, const char *expected)
+{
+    char what[COPY_SHADOW_TEXT];
+    struct copy_ways *w = copy_ways_create(m->document);
+    bool falls = copy_shadow_falls_on(w, m->alerts, name, what);
+    assert_int_equal(falls, expected != NULL);
+    if (expected) {
+        assert_string_equal(what, expected);
+    }
+    copy_ways_destroy(w);
+}
+
+/* The reshuffler is at leaf1. */
+static void
+a_failure_swallows_copies_that_may_come_through_it(void **state)
+{
+    struct model *m = *state;
+    expect_shadow(m, "leaf4", NULL);
+    struct alert_report spine = {
+        .kind = "switch", .subject = "spine1", .summary = "s", .evidence = json_pack("{s:s}", "device", "spine1")};
+    alerts_raise(m->alerts, &spine);
+    expect_shadow(m, "leaf4", "spine1, which has failed");
+    expect_shadow(m, "spine1", NULL); /* It makes none. */
+    expect_shadow(m, "spine2", NULL);
+    expect_shadow(m, "leaf1", NULL);
+    expect_shadow(m, "nobody", NULL);
+    alerts_resolve(m->alerts, "switch", "spine1", "it answers");
+    expect_shadow(m, "leaf4", NULL);
+    struct alert_report link = {
+        .kind = "link",
+        .subject = "leaf1-spine2",
+        .summary = "s",
+        .evidence = json_pack("{s:s, s:{s:s, s:s}}", "device", "leaf1", "link", "from", "leaf1", "to", "spine2"),
+    };
+    alerts_raise(m->alerts, &link); /* Either end tells of it. */
+    expect_shadow(m, "leaf4", "the link between leaf1 and spine2, which is down");
+    expect_shadow(m, "spine2", "the link between leaf1 and spine2, which is down");
+    expect_shadow(m, "spine1", NULL);
+}
+
 /* --- The ways -------------------------------------------------------------------- */
 
 static void
@@ -461,6 +519,8 @@ main(void)
         TEST(those_who_lose_now_and_then_have_a_place_in_common),
         TEST(late_copies_are_told_late),
         TEST(analyzers_and_known_causes_stay_as_they_are),
+        TEST(copies_that_a_failure_swallows_are_no_news),
+        TEST(a_failure_swallows_copies_that_may_come_through_it),
         TEST(without_a_reshuffler_there_are_no_ways),
         TEST(copies_cross_what_is_on_a_shortest_way),
     };

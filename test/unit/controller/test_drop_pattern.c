@@ -308,6 +308,27 @@ a_dead_switch_is_told_from_a_broken_link(void **state)
     drop_pattern_solve(&p);
     assert_int_equal(n_alive, 1); /* Over spine2, the only other neighbour. */
     assert_true(p.next_is_dead);
+    p.next_is_heard = true; /* It makes copies, so it gets packets. */
+    drop_pattern_solve(&p);
+    assert_false(p.next_is_dead);
+}
+
+static void
+who_should_have_seen_it_is_the_next_or_all_that_may_be(void **state)
+{
+    struct probe_flow base = {
+        .src = "10.1.0.11", .dst = "10.3.0.11", .proto = PROBE_FLOW_TCP, .src_port = 1, .dst_port = 2};
+    const char *names[FABRIC_MAP_NEXT];
+    struct drop_pattern p;
+    drop_pattern_init(&p, map, "leaf1", &base);
+    assert_int_equal(drop_pattern_unseen(&p, names), 2);
+    assert_string_equal(names[0], "spine1");
+    assert_string_equal(names[1], "spine2");
+    drop_pattern_went(&p, "spine2");
+    assert_int_equal(drop_pattern_unseen(&p, names), 1);
+    assert_string_equal(names[0], "spine2");
+    drop_pattern_init(&p, map, "leaf3", &base); /* Only the host is behind it. */
+    assert_int_equal(drop_pattern_unseen(&p, names), 0);
 }
 
 /* Of the packets for elsewhere nobody tells whose copies arrive: they say nothing of
@@ -385,6 +406,7 @@ main(void)
         cmocka_unit_test(a_prefix_has_all_and_nothing_else),
         cmocka_unit_test(no_link_is_named_where_all_ways_drop),
         cmocka_unit_test(a_dead_switch_is_told_from_a_broken_link),
+        cmocka_unit_test(who_should_have_seen_it_is_the_next_or_all_that_may_be),
         cmocka_unit_test(who_is_not_heard_is_no_witness),
         cmocka_unit_test(silence_is_no_drop),
         cmocka_unit_test(the_map_knows_neighbours_and_hosts),

@@ -14,13 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "controller/alerts.h"
 #include "controller/collection.h"
 #include "controller/copy_delays.h"
+#include "controller/drop_class.h"
 #include "controller/drop_rate.h"
 #include "controller/drop_witnesses.h"
 #include "controller/loop_app.h"
 #include "controller/probe_budget.h"
+#include "controller/probe_round.h"
 #include "controller/statistics.h"
 #include "controller/watch_case.h"
 #include "controller/watch_causes.h"
@@ -375,32 +378,77 @@ a_cause_explains_what_it_touches(void **state)
     json_t *link = json_pack("{s:s, s:s}", "from", "leaf1", "to", "spine2"),
            *back = json_pack("{s:s, s:s}", "from", "spine2", "to", "leaf1"),
            *other = json_pack("{s:s, s:s}", "from", "leaf1", "to", "spine1");
-    assert_false(watch_causes_explain(alerts, "drop", "leaf1", link));
+    assert_false(watch_causes_explain(alerts, "drop", "leaf1", link, NULL));
     raise_cause(alerts, "link", json_pack("{s:s, s:O}", "device", "leaf1", "link", link));
-    assert_true(watch_causes_explain(alerts, "drop", "leaf1", link));
-    assert_true(watch_causes_explain(alerts, "drop", "spine2", back));
-    assert_false(watch_causes_explain(alerts, "drop", "leaf1", other));
-    assert_false(watch_causes_explain(alerts, "drop", "leaf1", NULL));
+    assert_true(watch_causes_explain(alerts, "drop", "leaf1", link, NULL));
+    assert_true(watch_causes_explain(alerts, "drop", "spine2", back, NULL));
+    assert_false(watch_causes_explain(alerts, "drop", "leaf1", other, NULL));
+    assert_false(watch_causes_explain(alerts, "drop", "leaf1", NULL, NULL));
     raise_cause(alerts, "switch", json_pack("{s:s}", "device", "spine1"));
-    assert_true(watch_causes_explain(alerts, "drop", "leaf1", other));
-    assert_true(watch_causes_explain(alerts, "drop", "spine1", NULL));
-    assert_false(watch_causes_explain(alerts, "loop", "spine1", other)); /* That was seen. */
+    assert_true(watch_causes_explain(alerts, "drop", "leaf1", other, NULL));
+    assert_true(watch_causes_explain(alerts, "drop", "spine1", NULL, NULL));
+    assert_false(watch_causes_explain(alerts, "loop", "spine1", other, NULL)); /* That was seen. */
     alerts_resolve(alerts, "switch", "switch", "up");
-    assert_false(watch_causes_explain(alerts, "drop", "leaf1", other));
+    assert_false(watch_causes_explain(alerts, "drop", "leaf1", other, NULL));
     raise_cause(alerts, "copies", json_pack("{s:s}", "device", "leaf1"));
-    assert_false(watch_causes_explain(alerts, "drop", "leaf1", other)); /* It was seen there. */
+    assert_false(watch_causes_explain(alerts, "drop", "leaf1", other, NULL)); /* It was seen there. */
     alerts_resolve(alerts, "copies", "copies", "none was lost");
     alerts_resolve(alerts, "link", "link", "up");
     raise_cause(alerts, "copies",
                 json_pack("{s:s, s:O, s:[s, s]}", "device", "spine2", "link", back, "switches", "leaf2", "spine2"));
-    assert_true(watch_causes_explain(alerts, "drop", "leaf1", link));  /* Was it seen at spine2? */
-    assert_true(watch_causes_explain(alerts, "drop", "spine2", NULL)); /* "spine2 is down". */
-    assert_false(watch_causes_explain(alerts, "drop", "leaf2", other));
-    assert_false(watch_causes_explain(alerts, "drop", "spine2", back)); /* leaf1 loses none. */
+    assert_true(watch_causes_explain(alerts, "drop", "leaf1", link, NULL));  /* Was it seen at spine2? */
+    assert_true(watch_causes_explain(alerts, "drop", "spine2", NULL, NULL)); /* "spine2 is down". */
+    assert_false(watch_causes_explain(alerts, "drop", "leaf2", other, NULL));
+    assert_false(watch_causes_explain(alerts, "drop", "spine2", back, NULL)); /* leaf1 loses none. */
     json_decref(link);
     json_decref(back);
     json_decref(other);
     alerts_destroy(alerts);
+}
+
+/* Which of equal ways packets take is not always found out. */
+static void
+a_cause_explains_what_one_of_several_should_have_seen(void **state)
+{
+    struct alerts *alerts = alerts_create();
+    json_t *unseen = json_pack("[s, s]", "spine1", "spine2"), *one = json_pack("[s]", "spine1");
+    raise_cause(alerts, "switch", json_pack("{s:s}", "device", "spine2"));
+    assert_false(watch_causes_explain(alerts, "drop", "leaf1", NULL, NULL));
+    assert_false(watch_causes_explain(alerts, "drop", "leaf1", NULL, one));
+    assert_true(watch_causes_explain(alerts, "drop", "leaf1", NULL, unseen));
+    alerts_resolve(alerts, "switch", "switch", "up");
+    raise_cause(alerts, "link", json_pack("{s:{s:s, s:s}}", "link", "from", "spine2", "to", "leaf1"));
+    assert_false(watch_causes_explain(alerts, "drop", "leaf1", NULL, one));
+    assert_false(watch_causes_explain(alerts, "drop", "leaf2", NULL, unseen));
+    assert_true(watch_causes_explain(alerts, "drop", "leaf1", NULL, unseen));
+    alerts_resolve(alerts, "link", "link", "up");
+    raise_cause(alerts, "copies", json_pack("{s:s, s:[s, s]}", "device", "leaf1", "switches", "spine2", "leaf3"));
+    assert_false(watch_causes_explain(alerts, "drop", "leaf1", NULL, one));
+    assert_true(watch_causes_explain(alerts, "drop", "leaf1", NULL, unseen));
+    json_decref(unseen);
+    json_decref(one);
+    alerts_destroy(alerts);
+}
+
+/* Of 12 probes that were sent once more. */
+static void
+what_is_not_seen_to_be_dropped_again_is_not_confirmed(void **state)
+{
+    static const struct {
+        unsigned failed, passed;
+        bool is_doubtful, is_confirmed;
+    } cases[] = {
+        {12, 0, false, true}, {6, 0, false, true},  {5, 0, false, false},
+        {6, 6, false, false}, {0, 0, false, false}, {12, 0, true, false}, /* Copies are being lost. */
+    };
+    for (size_t i = 0; i < EF_ARRAY_SIZE(cases); i++) {
+        const struct probe_round_order o = {.count = 12,
+                                            .sent = 12,
+                                            .failed = cases[i].failed,
+                                            .passed = cases[i].passed,
+                                            .is_doubtful = cases[i].is_doubtful};
+        assert_int_equal(drop_is_confirmed(&o), cases[i].is_confirmed);
+    }
 }
 
 int
@@ -422,6 +470,8 @@ main(void)
         cmocka_unit_test(probes_stay_within_the_budget),
         cmocka_unit_test(wilson_intervals_are_right),
         cmocka_unit_test(a_cause_explains_what_it_touches),
+        cmocka_unit_test(a_cause_explains_what_one_of_several_should_have_seen),
+        cmocka_unit_test(what_is_not_seen_to_be_dropped_again_is_not_confirmed),
     };
     return cmocka_run_group_tests_name("watching", tests, NULL, NULL);
 }
