@@ -12,13 +12,13 @@
 #include "controller/hop.h"
 
 enum {
-    MAX_PAIRS = 1024,        /* Names come from outside. */
-    NAME_SIZE = 64,          /* Longer ones are not told apart, which is no harm. */
-    SEVERAL = 3,             /* One may have met a machine that stood still. */
-    LATE_MS = 1000,          /* So long analyzers wait for a trace's next copy, by default. */
-    GROWS_PER_S = 50,        /* What is usual: a second's part, each second. */
-    CLOCKS_DIFFER_S = 86400, /* Clocks that differ more tell nothing. */
+    MAX_PAIRS = 1024, /* Names come from outside. */
+    NAME_SIZE = 64,   /* Longer ones are not told apart, which is no harm. */
+    SEVERAL = 3,      /* One may have met a machine that stood still. */
+    LATE_MS = 1000,   /* So long analyzers wait for a trace's next copy, by default. */
+    GROWS_PER_S = 50, /* What is usual: a second's part, each second. */
 };
+static const int64_t most_ns = 86400 * EF_NS_PER_S; /* Clocks that differ more tell nothing. */
 
 /* Copies of a switch at an analyzer. */
 struct pair {
@@ -105,8 +105,9 @@ copy_delays_take(struct copy_delays *d, const json_t *trace, struct ef_time now)
         struct ef_time made, arrival;
         int64_t delay_ns;
         const char *name = hop_switch(hop, NULL);
-        if (!analyzer || !name || !time_of(hop, "switch_time", &made) || !time_of(hop, "arrival", &arrival) ||
-            __builtin_sub_overflow(arrival.ns, made.ns, &delay_ns) || llabs(delay_ns) > CLOCKS_DIFFER_S * EF_NS_PER_S) {
+        bool is_told = analyzer && name && time_of(hop, "switch_time", &made) && time_of(hop, "arrival", &arrival) &&
+                       !__builtin_sub_overflow(arrival.ns, made.ns, &delay_ns);
+        if (!is_told || delay_ns > most_ns || delay_ns < -most_ns) {
             continue;
         }
         struct pair *p = find(d, analyzer, name);
