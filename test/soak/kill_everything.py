@@ -36,7 +36,7 @@ MAX_EACH = 6  # Things of a kind at a time.
 MAX_SESSIONS = 3
 # A session is measured for before it is acknowledged, with numbers that switches write every 5 s.
 MEASURED_S = 45
-SESSION_S = 12  # Of one that ends by itself: longer than a controller takes to take over.
+SESSION_S = 20  # Of one that ends by itself: longer than a controller takes to take over.
 KEPT = ("switch", "webhook", "rules", "debug")
 KINDS = (*KEPT, "counter")  # These are also with the analyzer, which gets them within seconds.
 ROLES = {"c": "standby controller", "n": "follower", "s": "switch's database", "s-vswitchd": "ovs-vswitchd",
