@@ -41,7 +41,7 @@ is_one_of(const json_t *names, const char *name)
 
 /* What is suspected. */
 struct suspicion {
-    const char *kind, *device;
+    const char *device;
     const json_t *link, *unseen;
 };
 
@@ -98,7 +98,7 @@ watch_causes_explain(const struct alerts *alerts, const char *kind, const char *
                      const json_t *unseen)
 {
     static const char *const kinds[] = {"link", "corrupt", "switch", "copies"};
-    const struct suspicion s = {kind, device, link, unseen};
+    const struct suspicion s = {device, link, unseen};
     bool found = false;
     for (size_t k = 0; k < EF_ARRAY_SIZE(kinds) && !found && strcmp(kind, "loop"); k++) {
         json_t *list = alerts_list(alerts, "active", kinds[k]);
