@@ -171,9 +171,7 @@ metric() { awk -v m="$2" '$1 == m || index($1, m "{") == 1 {n += $2} END {print 
 
 @test "the status fits the schema" {
     jq -s '.[0]' "$BATS_FILE_TMPDIR/statuses" >"$BATS_TEST_TMPDIR/status"
-    run -0 jq -r --slurpfile api "$EF_SOURCE/doc/openapi.json" --arg schema ReshufflerStatus \
-        -f "$EF_SOURCE/test/system/openapi.jq" "$BATS_TEST_TMPDIR/status"
-    [ -z "$output" ]
+    fits ReshufflerStatus "$BATS_TEST_TMPDIR/status"
 }
 
 @test "a switch that restarts begins a new account" {

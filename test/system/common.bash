@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the system tests share: where the programs are, the suite over a fabric,
-# waiting for a condition.
+# What the system tests share: where the programs are, the suite over a fabric.
 
 EF_SOURCE=${EF_SOURCE:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 EF_BUILD=${EF_BUILD:-$EF_SOURCE/_build}
@@ -14,6 +13,8 @@ export EF_SOURCE EF_BUILD EF_OVS_PREFIX
 . "$EF_SOURCE/test/system/jq.bash"
 # shellcheck source=test/system/wait.bash
 . "$EF_SOURCE/test/system/wait.bash"
+# shellcheck source=test/system/openapi.bash
+. "$EF_SOURCE/test/system/openapi.bash"
 
 # suite_begin FABRIC PORT ARGUMENT...: a fabric and the whole suite over it.
 suite_begin() {

@@ -63,7 +63,6 @@ admitted() { # PORT [JSON_FIELDS]: its id
     is_admitted() { enable "$@" >"$file" && jq -e '.id != null' "$file" >/dev/null; }
     wait_until 60 is_admitted "$@" && jq -r .id "$file"
 }
-fits() { [ -z "$(jq -r --slurpfile api "$EF_SOURCE/doc/openapi.json" --arg schema "$1" -f "$EF_SOURCE/test/system/openapi.jq")" ]; }
 session_is() { api "debug/$1" | jq -e "$2" >/dev/null; } # ID CONDITION
 rules_at() { demo_fabric "$FABRIC" exec "$1" -- ovs-appctl everflow/show | grep '^rule ' | grep -cv '(expired)$' || :; }
 marks_at() { [ "$(rules_at "$1")" = "$2" ]; }

@@ -71,7 +71,7 @@ for i in range(int(sys.argv[3])):
         and .[0].evidence.device == "spine1" and .[0].evidence.link.to == "leaf3" and .[0].evidence.persistent
         and (.[0].evidence.traces | length) > 0' "$BATS_TEST_TMPDIR/alerts"
     jq '.alerts[0]' "$BATS_TEST_TMPDIR/alerts" >"$BATS_TEST_TMPDIR/alert"
-    [ -z "$(jq -r --slurpfile api "$EF_SOURCE/doc/openapi.json" --arg schema Alert -f "$EF_SOURCE/test/system/openapi.jq" "$BATS_TEST_TMPDIR/alert")" ]
+    fits Alert "$BATS_TEST_TMPDIR/alert"
     # More packets of the same are the same alert, once more.
     local id before
     id=$(jq -r .id "$BATS_TEST_TMPDIR/alert") before=$(jq .count "$BATS_TEST_TMPDIR/alert")
@@ -247,7 +247,7 @@ lost_for() {
     run -0 efctl diagnose stop "$id"
     [[ $output == *"drop $id: stopped: stopped on demand"* ]]
     api "diagnoses/$id" >"$BATS_TEST_TMPDIR/shown"
-    [ -z "$(jq -r --slurpfile api "$EF_SOURCE/doc/openapi.json" --arg schema Diagnosis -f "$EF_SOURCE/test/system/openapi.jq" "$BATS_TEST_TMPDIR/shown")" ]
+    fits Diagnosis "$BATS_TEST_TMPDIR/shown"
     jq -e '.state == "stopped" and .verdict == null and .options == {src: "h1", dst: "h5"}' "$BATS_TEST_TMPDIR/shown"
     id=$(api diagnoses -d '{"app": "drop", "src": "h1", "dst": "h5", "deadline_s": 1}' | jq -r .id)
     late() { api "diagnoses/$id" | jq -e '.state == "failed" and (.error | test("deadline"))' >/dev/null; }

@@ -454,35 +454,30 @@ teardown() {
     [ ! -e x.ndjson ]
 }
 
-# fits SCHEMA SOCKET PATH: what a daemon answers is as doc/openapi.json says.
-fits() {
-    curl -s --unix-socket "$2" "http://daemon$3" >"$BATS_TEST_TMPDIR/answer.json"
-    jq -r --slurpfile api "$EF_SOURCE/doc/openapi.json" --arg schema "$1" -f "$EF_SOURCE/test/system/openapi.jq" \
-        "$BATS_TEST_TMPDIR/answer.json" >"$BATS_TEST_TMPDIR/misfits" || return
-    sed "s,^,$3: ," "$BATS_TEST_TMPDIR/misfits"
-    [ ! -s "$BATS_TEST_TMPDIR/misfits" ]
+# answer_fits SCHEMA SOCKET PATH: what a daemon answers is as doc/openapi.json says.
+answer_fits() {
+    curl -s --unix-socket "$2" "http://daemon$3" | fits "$1" || { echo "$3"; return 1; }
 }
 
 @test "what the daemons answer is as doc/openapi.json says" {
     start_suite
     controller=$suite/controller.sock analyzer=$suite/analyzer1.sock
-    fits Traces "$controller" "/v1/traces"
-    fits Traces "$analyzer" "/v1/traces?limit=1"
-    fits Topology "$controller" "/v1/topology"
-    fits Switches "$controller" "/v1/switches"
-    fits ControllerStatus "$controller" "/v1/status"
-    fits AnalyzerStatus "$analyzer" "/v1/status"
+    answer_fits Traces "$controller" "/v1/traces"
+    answer_fits Traces "$analyzer" "/v1/traces?limit=1"
+    answer_fits Topology "$controller" "/v1/topology"
+    answer_fits Switches "$controller" "/v1/switches"
+    answer_fits ControllerStatus "$controller" "/v1/status"
+    answer_fits AnalyzerStatus "$analyzer" "/v1/status"
     for socket in "$controller" "$analyzer"; do
         for wrong in "/v1/nothing" "/v1/traces?filter=x" "/v1/traces?condition=1" "/v1/traces?limit=-1" \
             "/v1/traces?start=soon" "/v1/traces?format=xml" "/v1/traces?nonsense=1"; do
-            fits Error "$socket" "$wrong"
+            answer_fits Error "$socket" "$wrong"
         done
     done
     # And the check itself finds what does not fit.
-    run fits Switches "$controller" "/v1/topology"
+    run answer_fits Switches "$controller" "/v1/topology"
     [ "$status" -ne 0 ]
     # The last line of NDJSON.
     curl -s --unix-socket "$controller" 'http://daemon/v1/traces?format=ndjson' | tail -n 1 |
-        jq -r --slurpfile api "$EF_SOURCE/doc/openapi.json" --arg schema TracesEnd -f "$EF_SOURCE/test/system/openapi.jq" |
-        diff /dev/null -
+        fits TracesEnd
 }

@@ -1,6 +1,8 @@
 # Does a document fit its schema in doc/openapi.json? Prints what does not.
 #
-#   jq -r --slurpfile api doc/openapi.json --arg schema Traces -f openapi.jq DOCUMENT
+#   jq -nr --slurpfile api doc/openapi.json --arg schema Traces -f openapi.jq DOCUMENT
+#
+# No document at all is an error.
 #
 # Knows what our schemas use: $ref, type, nullable, enum, properties, required,
 # additionalProperties, items, allOf, oneOf.
@@ -26,10 +28,11 @@ def misfits($value; $path): resolve as $s
           (($s.required // [])[] | select(. as $k | $value | has($k) | not) | "\($path).\(.): missing"),
           ($value | keys[] | . as $k
               | if $s.properties[$k] then $s.properties[$k] | misfits($value[$k]; "\($path).\($k)")
+                elif $s.additionalProperties == true then empty
                 elif $s.additionalProperties then $s.additionalProperties | misfits($value[$k]; "\($path).\($k)")
                 elif $s | known | index($k) then empty
-                elif $s.properties or $s.allOf then "\($path).\($k): not in the schema"
+                elif $s.additionalProperties == false or $s.properties or $s.allOf then "\($path).\($k): not in the schema"
                 else empty end)
       else empty end;
 
-. as $document | {"$ref": "#/components/schemas/\($schema)"} | misfits($document; $schema)
+input as $document | {"$ref": "#/components/schemas/\($schema)"} | misfits($document; $schema)

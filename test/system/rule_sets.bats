@@ -27,7 +27,6 @@ has_none() { api switches | jq -e '[.switches[].rules[]] == []' >/dev/null; }
 rules_at() { demo_fabric "$FABRIC" exec "$1" -- ovs-appctl everflow/show | grep -c '^rule ' || :; }
 n_rules_at() { [ "$(rules_at "$1")" = "$2" ]; }
 set_is() { api rules | jq -e --arg n "$1" --arg s "$2" '.rule_sets[] | select(.name == $n).state == $s' >/dev/null; }
-fits() { [ -z "$(jq -r --slurpfile api "$EF_SOURCE/doc/openapi.json" --arg schema "$1" -f "$EF_SOURCE/test/system/openapi.jq")" ]; }
 n_traces() { [ "$(efctl trace --ndjson --limit 0 "$1" | grep -c '"hops"')" = "$2" ]; }
 ping_h2() { ip netns exec "ef-$FABRIC-h1" ping -c 1 -W 2 -p "$1" 10.2.0.11 >/dev/null; }
 
