@@ -196,12 +196,30 @@ take_burst(struct ef_ingest *in, const struct ef_frame *frames, int n)
 {
     int64_t correction = clock_correction(in);
     uint64_t n_copies = 0;
+    if (!in->has_begun) { /* Before its time is known nothing is closed. */
+        in->has_begun = true;
+        publish_clock(in, INT64_MIN);
+    }
     for (int i = 0; i < n; i++) {
         n_copies += take_frame(in, &frames[i], correction);
     }
     ef_counter_add(&in->frames, n_copies);
     flush(in);
+    in->quiet = ef_time_mono();
     publish_clock(in, in->stamp.ns);
+}
+
+/* Nothing was waiting: all until `asked` (monotonic) was handed over. */
+static void
+note_quiet(struct ef_ingest *in, struct ef_time asked)
+{
+    if (!ef_source_is_lossless(in->source)) {
+        publish_clock(in, EF_MAX(asked.ns + in->start_offset, in->stamp.ns));
+        return;
+    }
+    int64_t clock, silence = EF_MAX(ef_time_diff_ns(asked, in->quiet), 0);
+    bool is_known = in->has_begun && !__builtin_add_overflow(in->stamp.ns, silence, &clock);
+    publish_clock(in, is_known ? clock : INT64_MAX);
 }
 
 /* --- The thread ----------------------------------------------------------------- */
@@ -252,14 +270,13 @@ int
 ef_ingest_turn(struct ef_ingest *in, int timeout_ms)
 {
     struct ef_frame frames[EF_BURST];
-    int64_t asked = ef_time_mono().ns + in->start_offset;
+    struct ef_time asked = ef_time_mono();
     int n = ef_source_receive(in->source, frames, EF_BURST, timeout_ms);
     note_away(in, n == -ENODEV);
     if (n > 0) {
         take_burst(in, frames, n);
     } else if (n == 0 || n == -ENODEV) {
-        /* Nothing is waiting: all until we asked was handed over. */
-        publish_clock(in, EF_MAX(asked, in->stamp.ns));
+        note_quiet(in, asked);
     }
     if (n <= 0 || in->n_turns++ % OVERFLOW_CHECK_BURSTS == 0) {
         note_overflows(in);

@@ -9,7 +9,9 @@
  * stamps go on as if nobody had. So a file is replayed by its own time, and
  * frames that lay in the kernel's ring while this thread had no processor do
  * not seem late. `clock` says up to when this source has handed over all it
- * had; INT64_MAX once it has ended.
+ * had; INT64_MAX once it has ended. While a pipe is silent, which may bring
+ * what was captured long ago, its time goes on from its last frame as real time does; before
+ * the first one nobody knows it, and nobody waits for it.
  *
  * Thread-safety: the counters and `clock` may be read by any thread. */
 #ifndef EF_ANALYZER_INGEST_H
@@ -59,6 +61,8 @@ struct ef_ingest {
 
     /* Of the thread alone. */
     struct ef_time stamp; /* The last one given. */
+    struct ef_time quiet; /* Monotonic: since when nothing more came. */
+    bool has_begun;       /* A frame came. */
     int64_t start_offset; /* Real less monotonic time at the start. */
     uint64_t touched;     /* Bit per worker that got something of this burst. */
     unsigned n_turns;

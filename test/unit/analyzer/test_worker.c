@@ -15,6 +15,7 @@
 #include "lane.h"
 
 enum { SPREAD = 4, N_FRAMES = 256 };
+static const int64_t PIPE_IDLE_NS = 60 * EF_NS_PER_S;
 
 /* Brings up to `n_left` copies of its own stream. */
 struct feeder {
@@ -49,16 +50,19 @@ feeder_close(struct ef_source *source)
 static const struct ef_source_class feeder_class = {
     .scheme = "feeder", .close = feeder_close, .receive = feeder_receive, .overflows = lane_overflows};
 
+/* It waits for its reader, as a pipe does. */
+static const struct ef_source_class pipe_class = {.scheme = "pipe", .close = feeder_close, .receive = feeder_receive};
+
 static struct feeder feeders[2];
 static struct lane lane;
 
 static int
-set_up(void **state)
+set_up_of(const struct ef_source_class *class, int64_t idle_ns)
 {
     memset(feeders, 0, sizeof feeders);
     memset(&lane, 0, sizeof lane);
     for (unsigned i = 0; i < 2; i++) {
-        feeders[i].source.class = &feeder_class;
+        feeders[i].source.class = class;
         assert_true(ef_copy_stream_init(&feeders[i].stream, i, SPREAD));
         lane.sources[i] = &feeders[i].source;
     }
@@ -68,9 +72,21 @@ set_up(void **state)
     lane.policy = "all";
     lane.open_bytes = 4 << 20;
     lane.query_bytes = 1 << 20;
-    lane.idle_ns = EF_NS_PER_MS;
+    lane.idle_ns = idle_ns;
     lane_set_up(&lane, EF_STREAM_DESTINATION, EF_STREAM_LAST_SWITCH);
     return 0;
+}
+
+static int
+set_up(void **state)
+{
+    return set_up_of(&feeder_class, EF_NS_PER_MS);
+}
+
+static int
+set_up_pipes(void **state)
+{
+    return set_up_of(&pipe_class, PIPE_IDLE_NS);
 }
 
 static int
@@ -149,6 +165,32 @@ traces_wait_for_the_slowest_source(void **state)
     assert_true(n_closed() > 0);
 }
 
+static void
+be_silent(void)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(ef_ingest_turn(&lane.ingests[i], 0), 0);
+    }
+    lane_work_off(&lane);
+}
+
+/* What a pipe brings was captured long ago: that nothing more is in it at the moment does not
+ * make its traces old. Nor is a pipe waited for that has brought nothing yet. */
+static void
+a_pipe_has_a_time_of_its_own(void **state)
+{
+    be_silent();
+    bring(0, EF_BURST);
+    be_silent();
+    bring(0, EF_BURST);
+    be_silent();
+    assert_int_equal(n_closed(), 0);
+    feeders[0].stream.step += (uint64_t) (2 * PIPE_IDLE_NS / EF_STREAM_GAP_NS);
+    bring(0, EF_BURST);
+    be_silent();
+    assert_true(n_closed() > 0);
+}
+
 int
 main(void)
 {
@@ -156,6 +198,7 @@ main(void)
         cmocka_unit_test_setup_teardown(each_source_has_its_turn, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_busy_source_starves_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(traces_wait_for_the_slowest_source, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_pipe_has_a_time_of_its_own, set_up_pipes, tear_down),
     };
     return cmocka_run_group_tests_name("analyzer/worker", tests, NULL, NULL);
 }
