@@ -14,7 +14,9 @@
 #include "controller/copy_ways.h"
 
 enum {
-    FEW_LOST = 3, /* Lost copies: too few to be told. */
+    FEW_LOST = 3,       /* Lost copies: too few to be told. */
+    LEAST_PERCENT = 1,  /* So many of the copies. */
+    FAR_LESS_PART = 16, /* Who loses so much less than another does not do so for the same reason. */
     LOST_IS_OVER_S = 30,
     GOES_ON_MS = 4000,    /* So long losses must go on to be told; */
     ALONE_MS = 6000,      /* those of one switch, for others on the same way may begin to lose some; */
@@ -36,7 +38,8 @@ struct loss {
     const json_t *entry;
     char key[ALERT_SUBJECT_SIZE];
     bool is_analyzer;
-    int64_t lost;          /* Copies since it began, but for those that were told. */
+    int64_t copies;        /* Of the switch, that came so far. */
+    int64_t lost, came;    /* Copies since it began, but for those that were told. */
     int64_t for_ms;        /* How long it goes on. */
     bool is_over, goes_on; /* None for long; one a moment ago, */
     bool is_recent;        /* or lately. */
@@ -56,6 +59,14 @@ struct copy_watch {
 
 /* --- One that loses copies ----------------------------------------------------- */
 
+/* What was lost so far, while so many came, is known: only more than that is news. */
+static void
+set_before(json_t *time, json_int_t lost, int64_t copies)
+{
+    json_object_set_new(time, "before", json_integer(lost));
+    json_object_set_new(time, "came", json_integer(copies));
+}
+
 /* `gap_s`: how far apart two losses may be told and still be of one time. */
 static void
 note_loss(struct copy_watch *w, struct loss *l, double gap_s, struct ef_time now)
@@ -68,7 +79,8 @@ note_loss(struct copy_watch *w, struct loss *l, double gap_s, struct ef_time now
     l->is_recent = ago_s <= TOLD_GAP_S;
     bool was_off = !json_object_get(time, "began");
     if (!time) {
-        time = json_pack("{s:i}", "before", 0);
+        time = json_object();
+        set_before(time, 0, l->copies);
         json_object_set_new(w->lost, l->key, time);
     }
     if (l->goes_on && was_off) {
@@ -77,18 +89,24 @@ note_loss(struct copy_watch *w, struct loss *l, double gap_s, struct ef_time now
         json_object_del(time, "began");
     }
     l->lost = lost - json_integer_value(json_object_get(time, "before"));
+    l->came = l->copies - json_integer_value(json_object_get(time, "came"));
     l->for_ms = l->goes_on ? (now.ns - json_integer_value(json_object_get(time, "began"))) / EF_NS_PER_MS : 0;
     if (l->is_over) {
-        json_object_set_new(time, "before", json_integer(lost));
+        set_before(time, lost, l->copies);
     }
 }
 
-/* What was lost so far is known: only more than that is news. */
 static void
 forget_loss(struct copy_watch *w, struct loss *l)
 {
-    json_object_set(json_object_get(w->lost, l->key), "before", json_object_get(l->entry, "lost"));
-    l->lost = 0;
+    set_before(json_object_get(w->lost, l->key), json_integer_value(json_object_get(l->entry, "lost")), l->copies);
+    l->lost = l->came = 0;
+}
+
+static bool
+is_much(const struct loss *l)
+{
+    return l->lost >= FEW_LOST && l->lost >= (l->lost + l->came) / 100 * LEAST_PERCENT;
 }
 
 static const struct copy_heard *
@@ -113,14 +131,14 @@ read_entry(struct copy_watch *w, const struct copy_look *look, const json_t *ent
         return; /* Of a switch, between reshufflers and analyzers: the analyzers' entries tell of that. */
     }
     struct loss *l = &w->losses[w->n++];
-    *l = (struct loss){.name = name, .entry = entry, .is_analyzer = analyzer};
+    const struct copy_heard *heard = analyzer ? NULL : heard_of(look, name);
+    *l = (struct loss){.name = name, .entry = entry, .is_analyzer = analyzer, .copies = heard ? heard->copies : 0};
     snprintf(l->key, sizeof l->key, "%s %s", analyzer ? "analyzer" : uplink ? "uplink" : "sequence", name);
     note_loss(w, l, uplink ? STATISTICS_GAP_S : NUMBERS_GAP_S, look->now);
     /* That not one copy comes is no burst. */
-    const struct copy_heard *heard = analyzer ? NULL : heard_of(look, name);
     bool is_all = uplink && heard && heard->is_silent && l->goes_on;
     l->is_told = !l->is_over && alerts_active(w->alerts, kind, name);
-    l->lasts = !l->is_over && l->lost >= FEW_LOST && (l->for_ms >= GOES_ON_MS || is_all);
+    l->lasts = !l->is_over && is_much(l) && (l->for_ms >= GOES_ON_MS || is_all);
     if (l->is_told) {
         json_object_set_new(w->losing, name, json_true());
     }
@@ -280,9 +298,21 @@ continue_places(struct copy_watch *w)
 
 /* --- Whose is it? --------------------------------------------------------------- */
 
-/* What the losses say of a switch's copies. */
+/* The most that one switch loses now. */
+static int64_t
+most_lost(const struct copy_watch *w)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < w->n; i++) {
+        const struct loss *l = &w->losses[i];
+        most = !l->is_analyzer && l->goes_on ? EF_MAX(most, l->lost) : most;
+    }
+    return most;
+}
+
+/* What the losses say of a switch's copies; `most` is what the one loses that loses most. */
 static enum copy_fate
-fate_of(const struct copy_watch *w, const struct copy_heard *heard)
+fate_of(const struct copy_watch *w, const struct copy_heard *heard, int64_t most)
 {
     enum copy_fate fate = heard->is_busy ? COPIES_ARRIVE : COPIES_UNSURE;
     for (size_t i = 0; i < w->n; i++) {
@@ -290,7 +320,7 @@ fate_of(const struct copy_watch *w, const struct copy_heard *heard)
         if (l->is_analyzer || strcmp(l->name, heard->name) || l->is_over) {
             continue;
         }
-        if ((l->is_told && l->is_recent) || (l->goes_on && l->lost >= FEW_LOST)) {
+        if ((l->is_told && l->is_recent) || (l->goes_on && is_much(l) && l->lost >= most / FAR_LESS_PART)) {
             return COPIES_LOST;
         }
         fate = l->is_told || l->lost ? COPIES_UNSURE : fate;
@@ -303,8 +333,9 @@ static size_t
 find_senders(struct copy_watch *w, const struct copy_look *look)
 {
     size_t n_lost = 0;
+    int64_t most = most_lost(w);
     for (size_t i = 0; i < look->n_heard; i++) {
-        w->senders[i] = (struct copy_sender){look->heard[i].name, fate_of(w, &look->heard[i])};
+        w->senders[i] = (struct copy_sender){look->heard[i].name, fate_of(w, &look->heard[i], most)};
         n_lost += w->senders[i].fate == COPIES_LOST;
     }
     return n_lost;

@@ -5,7 +5,8 @@
  *     struct copy_watch *w = copy_watch_create(topology.document, alerts);
  *     copy_watch_look(w, &(struct copy_look){gaps, senders, n, has_cause, may_resolve, now});     // twice a second
  *
- * A burst that overran something is no fault: losses are told when they go on. Those of
+ * A burst that overran something is no fault: losses are told when they go on, and are a hundredth of
+ * the copies at least. Those of
  * one switch alone are its own. When several lose copies at the same time, it is what their
  * copies' ways have in common (copy_ways.h) that is named, with them as evidence, not each
  * of them; and a link that holds packets up for many milliseconds (an alert "latency") is to blame for what is lost
@@ -19,6 +20,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/time.h"
 
@@ -28,6 +30,7 @@ struct copy_watch;
 /* A switch, as its copies are counted at the reshufflers. */
 struct copy_heard {
     const char *name;
+    int64_t copies; /* That came so far. */
     bool is_busy;   /* Many came lately: if it lost some, that would be known. */
     bool is_silent; /* None comes any more, */
     bool is_hidden; /* and that may be since what has failed swallows them (copy_shadow.h), which was told. */

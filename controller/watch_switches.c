@@ -327,6 +327,7 @@ look_at_losses(struct switch_watch *w)
     for (size_t i = 0; i < t->n_switches; i++) {
         const struct watched_switch *s = &w->switches[i];
         heard[i] = (struct copy_heard){.name = t->switches[i].name,
+                                       .copies = s->n_looks ? s->copies[(s->n_looks - 1) % HISTORY] : 0,
                                        .is_busy = copies_lately(s) >= BUSY_COPIES,
                                        .is_silent = has_silence(s, now),
                                        .is_hidden = switch_watch_may_hide(w, t->switches[i].name, what)};

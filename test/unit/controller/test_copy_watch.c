@@ -42,6 +42,7 @@ struct model {
     struct ef_time last[N];
     bool is_quiet[N]; /* Sends few copies. */
     bool is_hidden[N];
+    int64_t copies[N], per_pass; /* That came; and do in half a second. */
     bool has_cause;
 };
 
@@ -98,7 +99,9 @@ pass(struct model *m, const char *place)
     json_t *gaps = json_array();
     m->now = ef_time_add_ms(m->now, EVERY_MS);
     for (int i = 0; i < N; i++) {
-        heard[i] = (struct copy_heard){.name = names[i], .is_busy = !m->is_quiet[i], .is_hidden = m->is_hidden[i]};
+        m->copies[i] += m->per_pass;
+        heard[i] = (struct copy_heard){
+            .name = names[i], .copies = m->copies[i], .is_busy = !m->is_quiet[i], .is_hidden = m->is_hidden[i]};
         if (place && strstr(ways[i], place)) {
             m->lost[i] += 2;
             m->last[i] = m->now;
@@ -270,6 +273,34 @@ unrelated_switches_are_told_each_for_itself(void **state)
         m->last[2] = m->now;
     }
     assert_string_equal(told(m), "leaf2 leaf3 ");
+}
+
+/* All lose 2 of 1,000 copies: bursts do that. */
+static void
+few_of_many_are_no_news(void **state)
+{
+    struct model *m = *state;
+    m->per_pass = 998;
+    pass_for(m, "spine2>leaf1 ", 20);
+    assert_string_equal(told(m), "");
+    m->per_pass = 98;
+    pass_for(m, NULL, 40);
+    pass_for(m, "spine2>leaf1 ", 9);
+    assert_string_equal(told(m), "spine2>leaf1 ");
+}
+
+/* One loses far more than the other that is on its way. */
+static void
+who_loses_far_less_has_another_reason(void **state)
+{
+    struct model *m = *state;
+    for (int i = 0; i < 20; i++) {
+        m->lost[1] += 100;
+        m->lost[5] += i % 2;
+        m->last[1] = m->last[5] = ef_time_add_ms(m->now, EVERY_MS);
+        pass(m, NULL);
+    }
+    assert_string_equal(told(m), "leaf2 spine2 "); /* And not the link between them and the reshuffler. */
 }
 
 /* One was told already when the others came. */
@@ -504,6 +535,8 @@ main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        TEST(few_of_many_are_no_news),
+        TEST(who_loses_far_less_has_another_reason),
         TEST(one_switch_alone_is_its_own),
         TEST(what_is_behind_one_link_is_that_links),
         TEST(a_quiet_switch_is_no_witness),
