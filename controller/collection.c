@@ -440,7 +440,7 @@ collection_show(const struct collection *o)
     json_t *list = json_array();
     struct ef_time now = ef_time_mono();
     if (o) {
-        show_loss(list, "analyzer", "all", o->all.lost, o->all.last, now);
+        show_loss(list, "analyzer", COLLECTION_ALL, o->all.lost, o->all.last, now);
     }
     for (size_t i = 0; o && i < o->controller->configuration.n_analyzers; i++) {
         show_loss(list, "analyzer", o->controller->configuration.analyzers[i].name, o->analyzers[i].lost,

@@ -67,6 +67,9 @@ struct collection_told {
 bool collection_tell(const struct collection *collection, const char *switch_name, struct ef_time since,
                      struct collection_told *told);
 
+/* All analyzers together, which no analyzer of a configuration should be called. */
+#define COLLECTION_ALL "all"
+
 /* [{"analyzer" | "switch", "lost", "last_s_ago"}] of those that lost some, a new reference. */
 json_t *collection_show(const struct collection *collection);
 

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/util.h"
 #include "controller/alerts.h"
+#include "controller/collection.h"
 #include "controller/copy_ways.h"
 
 enum {
@@ -148,16 +149,28 @@ read_entry(struct copy_watch *w, const struct copy_look *look, const json_t *ent
     }
 }
 
+static void
+way_of(const struct loss *l, char way[PLACE_SIZE])
+{
+    if (l->is_analyzer && !strcmp(l->name, COLLECTION_ALL)) {
+        snprintf(way, PLACE_SIZE, "between reshufflers and analyzers");
+    } else {
+        snprintf(way, PLACE_SIZE, "%s %.64s", l->is_analyzer ? "on the way to" : "between the reshufflers and",
+                 l->name);
+    }
+}
+
 /* It goes on is no news. */
 static void
 tell_alone(struct copy_watch *w, struct loss *l)
 {
-    char summary[ALERT_SUMMARY_SIZE];
+    char summary[ALERT_SUMMARY_SIZE], way[PLACE_SIZE];
     json_object_set_new(w->losing, l->name, json_true());
     if (!alerts_active(w->alerts, kind, l->name)) {
+        way_of(l, way);
         snprintf(summary, sizeof summary,
-                 "copies of packets are lost %s %s (%lld so far): traces lack hops, packets themselves are not dropped",
-                 l->is_analyzer ? "on the way to" : "between the reshufflers and", l->name, (long long) l->lost);
+                 "copies of packets are lost %s (%lld so far): traces lack hops, packets themselves are not dropped",
+                 way, (long long) l->lost);
         struct alert_report report = {.kind = kind,
                                       .subject = l->name,
                                       .severity = ALERT_WARNING,

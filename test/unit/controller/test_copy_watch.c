@@ -435,6 +435,22 @@ analyzers_and_known_causes_stay_as_they_are(void **state)
     assert_string_equal(told(m), "analyzer1 ");
 }
 
+static void
+of_all_analyzers_together_it_is_said_where(void **state)
+{
+    struct model *m = *state;
+    for (int i = 0; i < 10; i++) {
+        json_t *gaps = json_pack("[{s:s, s:i, s:f}]", "analyzer", "all", "lost", 2 * i + 1, "last_s_ago", 0.1);
+        m->now = ef_time_add_ms(m->now, EVERY_MS);
+        copy_watch_look(m->watch, &(struct copy_look){.gaps = gaps, .now = m->now});
+        json_decref(gaps);
+    }
+    json_t *alert = alert_show(alerts_active(m->alerts, "copies", "all"));
+    assert_non_null(
+        strstr(json_string_value(json_object_get(alert, "summary")), " lost between reshufflers and analyzers ("));
+    json_decref(alert);
+}
+
 /* What a failed switch swallows is told as that switch's failure; what others lose is not. */
 static void
 copies_that_a_failure_swallows_are_no_news(void **state)
@@ -536,6 +552,7 @@ main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(few_of_many_are_no_news),
+        TEST(of_all_analyzers_together_it_is_said_where),
         TEST(who_loses_far_less_has_another_reason),
         TEST(one_switch_alone_is_its_own),
         TEST(what_is_behind_one_link_is_that_links),
