@@ -205,7 +205,9 @@ take_burst(struct ef_ingest *in, const struct ef_frame *frames, int n)
     }
     ef_counter_add(&in->frames, n_copies);
     flush(in);
-    in->quiet = ef_time_mono();
+    if (ef_source_is_lossless(in->source)) {
+        in->quiet = ef_time_mono();
+    }
     publish_clock(in, in->stamp.ns);
 }
 

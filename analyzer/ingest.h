@@ -61,7 +61,7 @@ struct ef_ingest {
 
     /* Of the thread alone. */
     struct ef_time stamp; /* The last one given. */
-    struct ef_time quiet; /* Monotonic: since when nothing more came. */
+    struct ef_time quiet; /* Monotonic: since when nothing more came through the pipe. */
     bool has_begun;       /* A frame came. */
     int64_t start_offset; /* Real less monotonic time at the start. */
     uint64_t touched;     /* Bit per worker that got something of this burst. */
